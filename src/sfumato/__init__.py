@@ -1,0 +1,1 @@
+"""Learn from the full distribution of human judgment."""

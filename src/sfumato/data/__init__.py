@@ -1,0 +1,1 @@
+"""Data sets: where they come from, what is here, and their images."""

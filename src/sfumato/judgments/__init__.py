@@ -1,0 +1,1 @@
+"""What people were asked and what they said."""

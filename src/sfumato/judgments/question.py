@@ -1,0 +1,206 @@
+"""Questions as data: what is asked of one person about one item, in which words.
+
+A question has a kind (the form of its answer), the classes it is about, its wording, its
+options and a version, and is stored beside the answers. ``QUESTIONS`` holds a preset for
+each kind with the wording of the paper it comes from.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from sfumato.errors import DataError
+from sfumato.names import find
+
+__all__ = ["QUESTIONS", "Kind", "Preset", "Question", "ask", "question_from_json"]
+
+Kind = Literal[
+    "choose-one",
+    "top-two",
+    "sliders",
+    "typicality",
+    "yes-no-unsure",
+    "top-class",
+    "sparse",
+    "likely-set",
+    "ranking",
+    "confidence",
+    "distribution",
+]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked; answers of two versions are never pooled unnoticed.
+
+    >>> ask("sparse", ["cat", "dog", "deer"], count=2).options["count"]
+    2
+    """
+
+    kind: Kind
+    """The form of the answer."""
+    classes: tuple[str, ...]
+    """What the answer is about, in the order of the label columns."""
+    wording: str
+    """What the annotator reads; ``{class}`` stands for a class shown with the item."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of this kind: scale, count, subset, none_of_these."""
+    version: str = "1"
+    """Changes whenever wording, options or classes change."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(self.classes))
+        if self.kind not in get_args(Kind):
+            find(QUESTIONS, self.kind, what="question")
+        if len(self.classes) < 2:
+            raise DataError(f"A question needs at least two classes; found {list(self.classes)}.")
+        if len(set(self.classes)) < len(self.classes):
+            twice = sorted({name for name in self.classes if self.classes.count(name) > 1})
+            raise DataError(f"The classes must differ; {twice[0]!r} occurs more than once.")
+        _check_options(self)
+
+    def to_json(self) -> str:
+        """The question as a JSON text, to be stored beside the answers."""
+        return json.dumps(
+            {
+                "kind": self.kind,
+                "version": self.version,
+                "wording": self.wording,
+                "classes": list(self.classes),
+                "options": dict(self.options),
+            },
+            indent=1,
+            ensure_ascii=False,
+        )
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The wording and options a paper used for one kind of question."""
+
+    wording: str
+    options: Mapping[str, Any]
+    about: str
+    """What the annotator does, for the list of questions in the documentation."""
+
+
+QUESTIONS: dict[str, Preset] = {
+    "choose-one": Preset(
+        "Choose the label that fits the image, as quickly and accurately as possible.",
+        {},
+        "one label (S0-01)",
+    ),
+    "top-two": Preset(
+        "Imagine 100 crowdsourced workers are shown this image. Which category would they select "
+        "as most probably the true one, and with what percent probability (0 to 100)? Which as "
+        "second most probable, if any, and with what probability? Which categories is the image "
+        "definitely not?",
+        {"scale": 100},
+        "most probable and second most probable label in percent, and what it is definitely "
+        "not (S2-02)",
+    ),
+    "sliders": Preset(
+        "How well does each category match the image, from 0 (not at all matching) to 1 "
+        "(completely matching)?",
+        {"scale": 1},
+        "one slider a class (S1-01)",
+    ),
+    "typicality": Preset(
+        "How typical is this image of {class}, from “Not at all typical” to “Extremely typical”?",
+        {"scale": 1},
+        "how typical the item is of the class shown with it (S1-02)",
+    ),
+    "yes-no-unsure": Preset(
+        "For each category: does the image show it? Yes, No or Unsure.",
+        {"none_of_these": True},
+        "yes, no or unsure for every class; all no means none of these (S4-01, S4-02)",
+    ),
+    "top-class": Preset(
+        "How well does each of these categories match the image, from 0 to 1?",
+        {"scale": 1, "subset": None},
+        "sliders for one fixed subset of the classes (S1-05)",
+    ),
+    "sparse": Preset(
+        "Pick the most relevant categories and say how well each matches the image, from 0 to 1.",
+        {"scale": 1, "count": 2},
+        "scores for the few most relevant classes of each item (S1-06)",
+    ),
+    "likely-set": Preset(
+        "Mark every label that is likely.",
+        {},
+        "the set of likely labels (S2-01)",
+    ),
+    "ranking": Preset(
+        "Order the labels you think possible, the most likely first.",
+        {},
+        "labels in order of likelihood (S2-01)",
+    ),
+    "confidence": Preset(
+        "Choose the label that fits the image. Are you guessing, or is it probably or definitely "
+        "that?",
+        {"levels": {"guessing": 0.5, "probably": 0.75, "definitely": 1.0}},
+        "one label and how sure: guessing, probably or definitely (S2-01)",
+    ),
+    "distribution": Preset(
+        "Draw how likely each label is; the bars always sum to 100 %.",
+        {"scale": 100},
+        "a whole distribution drawn by hand (S3-19)",
+    ),
+}
+
+
+def ask(kind: str, classes: Sequence[str], **options: Any) -> Question:
+    """The preset question of a kind about the given classes; options replace the preset's.
+
+    >>> ask("choose-one", ["cat", "dog"]).wording
+    'Choose the label that fits the image, as quickly and accurately as possible.'
+    >>> ask("top-two", ["cat", "dog"], scal=10)
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.UnknownName: No option of the question 'top-two' is called 'scal'. ...
+    """
+    preset = find(QUESTIONS, kind, what="question")
+    for name in options:
+        find(preset.options, name, what=f"option of the question {kind!r}")
+    settings = {**preset.options, **options}
+    return Question(kind, tuple(classes), preset.wording, settings)  # type: ignore[arg-type]
+
+
+def question_from_json(text: str, *, where: str) -> Question:
+    """Read a stored question; ``where`` names the file in errors."""
+    try:
+        stored = json.loads(text)
+        plain = ask(stored["kind"], stored["classes"], **stored.get("options", {}))
+        return replace(
+            plain,
+            wording=stored.get("wording", plain.wording),
+            version=str(stored.get("version", plain.version)),
+        )
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where} is not JSON: {error}.") from None
+    except (KeyError, TypeError, AttributeError):
+        raise DataError(
+            f"{where} holds no question: it needs an object with at least "
+            '{"kind": "choose-one", "classes": ["cat", "dog"]}.'
+        ) from None
+
+
+def _check_options(question: Question) -> None:
+    options = question.options
+    scale = options.get("scale", 1)
+    if not isinstance(scale, int | float) or not scale > 0:
+        raise DataError(f"The scale of a question must be a positive number, not {scale!r}.")
+    if question.kind == "top-class":
+        subset = options.get("subset") or ()
+        unknown = [name for name in subset if name not in question.classes]
+        if len(subset) < 2 or unknown:
+            raise DataError(
+                "A top-class question needs the option 'subset', at least two of its classes; "
+                f"found {list(subset)}."
+            )
+    if question.kind == "sparse" and not 1 <= options.get("count", 2) <= len(question.classes):
+        raise DataError(
+            f"A sparse question asks for 1 to {len(question.classes)} classes, "
+            f"not {options['count']!r}."
+        )

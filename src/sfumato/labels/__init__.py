@@ -1,0 +1,1 @@
+"""Turn what people said into label distributions."""

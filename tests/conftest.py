@@ -1,0 +1,30 @@
+"""What several tests share: where the real data are, and what may be skipped."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Shared machines stall for longer than Hypothesis' default deadline of 200 ms.
+settings.register_profile("patient", deadline=None, max_examples=50)
+settings.load_profile("patient")
+
+
+def skip_or_fail(what: str, reason: str) -> None:
+    """Skip for want of ``what``, or fail where ``SFUMATO_REQUIRE`` promises it."""
+    if what in os.environ.get("SFUMATO_REQUIRE", "").split(","):
+        pytest.fail(f"SFUMATO_REQUIRE promises {what!r}, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data sets, or a skip that says why."""
+    named = os.environ.get("SFUMATO_DATA")
+    if not named:
+        skip_or_fail("data", "SFUMATO_DATA names no folder of data sets.")
+    folder = Path(named or "")
+    if not (folder / "cifar10h").is_dir():
+        skip_or_fail("data", f"SFUMATO_DATA ({folder}) holds no folder cifar10h.")
+    return folder
