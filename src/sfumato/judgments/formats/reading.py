@@ -1,0 +1,205 @@
+"""What all readers share: rows of a CSV file with their lines, pseudonyms, ids, progress.
+
+Every reader is a function of a path and ``ReadOptions`` that returns ``Judgments`` (or
+``Comparisons`` or ``MixJudgments``). A row that cannot be read becomes a ``Rejected``.
+"""
+
+import csv
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TextIO
+
+import polars as pl
+
+from sfumato.errors import DataError
+from sfumato.judgments.judgments import Rejected
+
+__all__ = [
+    "PLATFORM_ID",
+    "Progress",
+    "ReadOptions",
+    "Rows",
+    "clean_id",
+    "open_text",
+    "pseudonym",
+    "pseudonymous",
+    "read_csv_rows",
+    "sorted_names",
+]
+
+Progress = Callable[[int, int], None]
+"""Called with bytes (or rows) done and in all."""
+
+PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}")
+"""What worker ids of Prolific and Mechanical Turk look like."""
+
+csv.field_size_limit(2**31 - 1)
+
+CHUNK = 100_000
+"""Rows turned into columns at a time: keeps the text of a million rows from piling up."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a user may say about a file that the file does not say itself."""
+
+    classes: tuple[str, ...] | None = None
+    """The label columns in order; otherwise the file's own, sorted."""
+    question: str | None = None
+    """The kind of question, where the format leaves it open."""
+    key: str = ""
+    """Secret of the study: the same key gives the same pseudonyms."""
+    progress: Progress = lambda done, total: None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a CSV file as text, with the line each starts in; "" is null."""
+
+    table: pl.DataFrame
+    lines: list[int]
+    rejected: list[Rejected]
+
+
+def read_csv_rows(path: Path, *, needed: Sequence[str], progress: Progress) -> Rows:
+    """Read a CSV file as text columns; a row with too many or too few fields is set aside.
+
+    Quoted fields may hold line breaks; ``lines`` counts them. A missing column is an error.
+    """
+    with open_text(path) as file:
+        reader = csv.reader(file)
+        header = next(reader, None)
+        if not header:
+            raise DataError(f"{path.name} is empty; expected a header row with {list(needed)}.")
+        missing = [name for name in needed if name not in header]
+        if missing:
+            raise DataError(
+                f"{path.name} has no column {missing[0]!r}. Its columns are "
+                f"{', '.join(map(repr, header))}; needed are {', '.join(map(repr, needed))}."
+            )
+        lines: list[int] = []
+        rejected: list[Rejected] = []
+        total = path.stat().st_size
+        frames = []
+        for chunk in _chunks(path, reader, len(header), lines, rejected):
+            frames.append(_columns(header, chunk))
+            progress(file.buffer.tell(), total)
+        progress(total, total)
+    table = pl.concat(frames) if frames else _columns(header, [])
+    return Rows(table, lines, rejected)
+
+
+def pseudonym(name: str, key: str) -> str:
+    """A stable stand-in for a platform's worker id: the same name and key give the same one.
+
+    HMAC-SHA256 under the study's key, so that nobody without the key can test a guess.
+
+    >>> pseudonym("5f2a9c0b1d3e4f5a6b7c8d9e", "study 1")
+    'person-9d139fc064'
+    """
+    digest = hmac.new(key.encode(), name.encode(), hashlib.sha256).hexdigest()
+    return f"person-{digest[:10]}"
+
+
+def pseudonymous(annotators: pl.Series, key: str) -> tuple[pl.Series, int]:
+    """Replace ids that look like those of a crowd platform; also how many people that were."""
+    people = annotators.drop_nulls().unique().to_list()
+    stands_for = {name: pseudonym(name, key) for name in people if PLATFORM_ID.fullmatch(name)}
+    if not stands_for:
+        return annotators, 0
+    if len(set(stands_for.values())) < len(stands_for):
+        raise DataError("Two annotators got the same pseudonym; choose another study key.")
+    return annotators.replace(stands_for), len(stands_for)
+
+
+def clean_id(values: pl.Series) -> tuple[pl.Series, int]:
+    """Ids that a spreadsheet wrote as floats, back as integers; also how many there were.
+
+    >>> clean_id(pl.Series(["1128.0", "7"]))[0].to_list()
+    ['1128', '7']
+    """
+    floats = values.str.contains(r"^\d+\.0+$").fill_null(False)
+    cleaned = values.str.strip_chars().str.replace(r"^(\d+)\.0+$", "$1")
+    return cleaned, int(floats.sum())
+
+
+def sorted_names(names: Sequence[str]) -> list[str]:
+    """Names in their natural order: as numbers if all are integers, otherwise as text.
+
+    >>> sorted_names(["10", "9"]), sorted_names(["b", "10"])
+    (['9', '10'], ['10', 'b'])
+    """
+    if all(re.fullmatch(r"-?\d{1,18}", name) for name in names):
+        return sorted(names, key=lambda name: (int(name), name))
+    return sorted(names)
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file, or say why it cannot be read."""
+    try:
+        file = path.open(encoding="utf-8-sig", newline="")
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
+    with file:
+        try:
+            yield file
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path.name} is not UTF-8 text (byte {error.start}: {error.reason}). "
+                "Save it as UTF-8, or check that it is the right file."
+            ) from None
+
+
+class _Rows(Protocol):
+    """A ``csv.reader``, whose own type the standard library does not name."""
+
+    line_num: int
+
+    def __next__(self) -> list[str]: ...
+
+
+def _chunks(
+    path: Path,
+    reader: _Rows,
+    width: int,
+    lines: list[int],
+    rejected: list[Rejected],
+) -> Iterator[list[list[str]]]:
+    chunk: list[list[str]] = []
+    line = reader.line_num + 1
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise DataError(f"{path.name}, line {line}: cannot be read as CSV ({error}).") from None
+        if row is None:
+            break
+        if len(row) == width:
+            chunk.append(row)
+            lines.append(line)
+        elif row:  # an empty line is no row
+            reason = f"{len(row)} fields where the header has {width}"
+            rejected.append(Rejected(path.name, line, "", reason, ",".join(row)[:200]))
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+        line = reader.line_num + 1
+    if chunk:
+        yield chunk
+
+
+def _columns(header: Sequence[str], rows: list[list[str]]) -> pl.DataFrame:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(header)
+    series = [
+        pl.Series(name or f"column {place}", values, dtype=pl.String)
+        for place, (name, values) in enumerate(zip(header, columns, strict=True))
+    ]
+    return pl.DataFrame(series).with_columns(
+        pl.when(pl.all() != "").then(pl.all()).otherwise(None).name.keep()
+    )
