@@ -239,12 +239,13 @@ def _yes_no_unsure(question: Question, answer: Any) -> _Stated:
         given[value].append(_known(question, name))
     stated = _Stated(ruled_out=given["no"], unsure=given["unsure"])
     stated.named = [given["yes"], given["unsure"]] if given["yes"] else []
-    stated.none_of_these = len(given["no"]) == len(question.classes)
+    all_no = len(given["no"]) == len(question.classes)
+    stated.none_of_these = all_no and question.options["none_of_these"]
     if len(fields) < len(question.classes):
         stated.odd.append("unanswered")
     if not given["yes"] and not given["unsure"] and not stated.none_of_these:
         stated.odd.append("nothing-stated")
-    if stated.none_of_these and not question.options.get("none_of_these", True):
+    if all_no:
         stated.odd.append("everything-ruled-out")
     return stated
 

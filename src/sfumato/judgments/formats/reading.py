@@ -8,6 +8,7 @@ import csv
 import hashlib
 import hmac
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ __all__ = [
     "open_text",
     "pseudonym",
     "pseudonymous",
+    "read_classes",
     "read_csv_rows",
     "sorted_names",
 ]
@@ -35,8 +37,8 @@ __all__ = [
 Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
 
-PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}")
-"""What worker ids of Prolific and Mechanical Turk look like."""
+PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[^@\s]+@[^@\s]+\.[^@\s]+")
+"""What worker ids of Prolific and Mechanical Turk, and e-mail addresses, look like."""
 
 csv.field_size_limit(2**31 - 1)
 
@@ -66,22 +68,16 @@ class Rows:
     rejected: list[Rejected]
 
 
-def read_csv_rows(path: Path, *, needed: Sequence[str], progress: Progress) -> Rows:
+def read_csv_rows(
+    path: Path, *, needed: Sequence[str], progress: Progress, delimiter: str = ","
+) -> Rows:
     """Read a CSV file as text columns; a row with too many or too few fields is set aside.
 
     Quoted fields may hold line breaks; ``lines`` counts them. A missing column is an error.
     """
     with open_text(path) as file:
-        reader = csv.reader(file)
-        header = next(reader, None)
-        if not header:
-            raise DataError(f"{path.name} is empty; expected a header row with {list(needed)}.")
-        missing = [name for name in needed if name not in header]
-        if missing:
-            raise DataError(
-                f"{path.name} has no column {missing[0]!r}. Its columns are "
-                f"{', '.join(map(repr, header))}; needed are {', '.join(map(repr, needed))}."
-            )
+        reader = csv.reader(file, delimiter=delimiter)
+        header = _header(path, reader, needed)
         lines: list[int] = []
         rejected: list[Rejected] = []
         total = path.stat().st_size
@@ -128,6 +124,15 @@ def clean_id(values: pl.Series) -> tuple[pl.Series, int]:
     return cleaned, int(floats.sum())
 
 
+def read_classes(path: Path) -> tuple[str, ...]:
+    """The classes in order from a text file with one on each line; empty lines do not count."""
+    with open_text(path) as file:
+        names = tuple(line.strip() for line in file if line.strip())
+    if len(names) < 2:
+        raise DataError(f"{path.name} names {len(names)} classes; at least two are needed.")
+    return names
+
+
 def sorted_names(names: Sequence[str]) -> list[str]:
     """Names in their natural order: as numbers if all are integers, otherwise as text.
 
@@ -164,6 +169,35 @@ class _Rows(Protocol):
     def __next__(self) -> list[str]: ...
 
 
+def _header(path: Path, reader: _Rows, needed: Sequence[str]) -> list[str]:
+    try:
+        header = next(reader, None)
+        while header == []:  # empty lines before the header
+            header = next(reader, None)
+    except csv.Error as error:
+        raise DataError(f"{path.name}, line 1: cannot be read as CSV ({error}).") from None
+    if header is None:
+        wanted = ", ".join(map(repr, needed)) or "the names of its columns"
+        raise DataError(f"{path.name} is empty; expected a header row with {wanted}.")
+    header = [name.strip() for name in header]
+    missing = [name for name in needed if name not in header]
+    if missing:
+        raise DataError(
+            f"{path.name} has no column {missing[0]!r}. Its columns are "
+            f"{_listed(header)}; needed are {_listed(needed)}."
+        )
+    named = [name or f"column {place}" for place, name in enumerate(header)]
+    name, times = Counter(named).most_common(1)[0]
+    if times > 1:
+        raise DataError(f"{path.name} has {times} columns called {name!r}; rename or remove them.")
+    return named
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name[:60]) for name in names[:most]) + more
+
+
 def _chunks(
     path: Path,
     reader: _Rows,
@@ -197,8 +231,8 @@ def _chunks(
 def _columns(header: Sequence[str], rows: list[list[str]]) -> pl.DataFrame:
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(header)
     series = [
-        pl.Series(name or f"column {place}", values, dtype=pl.String)
-        for place, (name, values) in enumerate(zip(header, columns, strict=True))
+        pl.Series(name, values, dtype=pl.String)
+        for name, values in zip(header, columns, strict=True)
     ]
     return pl.DataFrame(series).with_columns(
         pl.when(pl.all() != "").then(pl.all()).otherwise(None).name.keep()

@@ -1,0 +1,49 @@
+# Every target creates .venv when it is missing and installs again only when
+# pyproject.toml or constraints.txt changed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+
+.PHONY: help demo test lint bench docs-check docs-update clean
+
+help:
+	@echo "make demo         install and run the main job on embedded data"
+	@echo "make test         run all tests"
+	@echo "make lint         ruff and mypy"
+	@echo "make bench        measure against peers (installs crowd-kit and cleanlab)"
+	@echo "make docs-check   run every example of the documentation"
+	@echo "make docs-update  run them and write what they print into the documentation"
+
+demo: .venv/installed
+	$(BIN)/python examples/digits.py demo-output
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-bench
+	$(BIN)/python benchmarks/aggregation.py
+	$(BIN)/python benchmarks/million_rows.py
+
+docs-check: .venv/installed
+	$(BIN)/python -m pytest tests/test_docs.py
+
+docs-update: .venv/installed
+	SFUMATO_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/test_docs.py
+
+clean:
+	rm -rf .venv demo-output benchmarks/out .mypy_cache .ruff_cache .pytest_cache
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(INSTALL) --editable '.[dev]'
+	touch $@
+
+.venv/installed-bench: .venv/installed
+	$(INSTALL) --editable '.[dev,bench]'
+	touch $@

@@ -1,0 +1,261 @@
+"""Print what the library found as text for a person."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.judgments.judgments import Judgments
+    from sfumato.labels.make import Made
+
+__all__ = ["datasets", "description", "files", "labelled", "other", "simulated", "summary_of"]
+
+WIDTH = 100
+"""Lines are as wide as the screen but not wider than this; elsewhere exactly this."""
+
+
+def description(found: Mapping[str, Any]) -> None:
+    """Everything ``describe`` found out about judgments."""
+    say = _console().print
+    question = found["question"]
+    say(f"{found['file']}: {question['kind']}, {len(question['classes'])} classes{_note(found)}")
+    who = f"{found['people']:,} people" if found["people"] else "people not recorded"
+    say(f"{found['judgments']:,} answers, {who}, {found['items']:,} items")
+    views = ", ".join(f"{name} {count:,}" for name, count in found["views"].items())
+    say(f"views: {views}; {found['selected']:,} answers make labels")
+    _rows(
+        "Spread",
+        ("", "min", "median", "mean", "max"),
+        [
+            (name, *(_number(spread[key]) for key in ("min", "median", "mean", "max")))
+            for name, spread in _spreads(found)
+        ],
+    )
+    _rows("Numbers", ("", "value", "95 % interval"), _numbers(found))
+    _oddities(found)
+    _set_aside(found)
+    _exclusions(found)
+    if "aggregators" in found:
+        _aggregators(found["aggregators"])
+
+
+def labelled(found: Mapping[str, Any]) -> None:
+    """What ``label`` did."""
+    say = _console().print
+    say(
+        f"Wrote {found['rows']:,} rows to {found['written']}: {found['items']:,} items, "
+        f"{found['classes']} classes{_note(found)}."
+    )
+    say(f"From {found['judgments']:,} answers: {found['used']:,} used")
+    for count, reason in found["left_out"]:
+        say(f"  {count:,} {reason}")
+    for rule, people, answers in found["excluded"]:
+        say(f"  rule {rule}: {people:,} people, {answers:,} answers excluded")
+    say(
+        f"Recipe {found['recipe']}{_settings(found['settings'])}; "
+        f"aggregated by {found['aggregate']}, which estimates {found['estimand']!r}."
+    )
+    if found["hint"]:
+        say(found["hint"])
+
+
+def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> dict[str, Any]:
+    """What ``label`` prints, as plain numbers."""
+    from sfumato.labels.make import default_aggregator
+    from sfumato.provenance import is_simulated
+
+    built = next(step for step in reversed(made.crowd.provenance) if step.name.startswith("label "))
+    aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
+    better = default_aggregator(made.crowd)
+    few = better != "mean" and aggregate in ("mean", "vote-shares") and not per_annotator
+    settings = {name: value for name, value in built.settings.items() if name != "left_out"}
+    return {
+        "simulated": is_simulated(made.crowd.provenance),
+        "rows": len(made.crowd) if per_annotator else len(made.labels),
+        "items": len(made.labels),
+        "classes": len(made.labels.classes),
+        "judgments": len(judgments) + len(judgments.rejected),
+        "used": len(made.crowd),
+        "left_out": [
+            (count, reason)
+            for count, reason in (
+                (len(judgments.rejected), "set aside when reading"),
+                (made.not_selected, "not selected: repeats, checks, practice or duplicates"),
+                (len(made.left_out), "state too little for the recipe"),
+            )
+            if count
+        ],
+        "excluded": made.ledger.by_rule(),
+        "recipe": built.name.removeprefix("label "),
+        "settings": settings,
+        "aggregate": "nobody (one row a judgment)" if per_annotator else aggregate,
+        "estimand": "what each person said" if per_annotator else made.aggregation.estimand,
+        "hint": f"Few votes an item: --aggregate {better} predicts further votes better."
+        if few
+        else "",
+    }
+
+
+def other(found: Mapping[str, Any]) -> None:
+    """A description of comparisons or mixes: names and numbers."""
+    say = _console().print
+    say(f"{found['what']}: {found['judgments']:,} answers, {found['people']:,} people")
+    _rows("Numbers", ("", "value"), [(name, _number(value)) for name, value in found["numbers"]])
+    _set_aside(found)
+
+
+def simulated(found: Mapping[str, Any]) -> None:
+    """What ``simulate`` made."""
+    say = _console().print
+    say(
+        f"Wrote {found['judgments']:,} SIMULATED answers of {found['people']:,} simulated people "
+        f"about {found['items']:,} items to {found['written']}."
+    )
+    if found["marginals"]:
+        rows = [
+            (row["marginal"], _number(row["real"]), _number(row["simulated"]))
+            for row in found["marginals"]
+        ]
+        _rows("Real and simulated people", ("", "real", "simulated"), rows)
+
+
+def datasets(found: Mapping[str, Any]) -> None:
+    """The table of data sets."""
+    rows = [
+        (row["name"], row["present"], row["licence"], row["about"]) for row in found["datasets"]
+    ]
+    _rows("Data sets", ("name", "here", "licence", "what"), rows)
+
+
+def files(found: Mapping[str, Any]) -> None:
+    """The files of one data set and their state."""
+    _rows("Files", ("file", "state"), [(row["file"], row["state"]) for row in found["files"]])
+
+
+def _spreads(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    taken = found["times"] or {}
+    named = [
+        ("answers per item", found["per_item"]),
+        ("answers per person", found["per_person"]),
+        ("median seconds per person", taken.get("median_by_person")),
+        ("median seconds per item", taken.get("median_by_item")),
+    ]
+    return [(name, spread) for name, spread in named if spread]
+
+
+def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    rows: list[tuple[str, str, str]] = []
+    taken, right, again = found["times"], found["accuracy"], found["repeats"]
+    if taken:
+        rows.append(("median seconds an answer", _number(taken["median"]), ""))
+    if right:
+        rows.append(("top choice equals the known class", f"{right['top1']:.2%}", ""))
+        rows.append(("known class among the top two", f"{right['top2']:.2%}", ""))
+    if again:
+        rows.append(
+            (f"changed top choice in {again['pairs']} repeats", _share(again["changed"]), "")
+        )
+        rows.append(("change of probability, points", _number(again["points"]), ""))
+        rows.append(_measured(again["within_person"]))
+    rows.extend(_measured(measure) for measure in found["agreement"])
+    labels = found["labels"]
+    rows.extend(
+        (f"{name.replace('_', ' ')} ({labels['recipe']})", _number(value), "")
+        for name, value in labels.items()
+        if name != "recipe"
+    )
+    return rows
+
+
+def _measured(measure: Mapping[str, Any]) -> tuple[str, str, str]:
+    low, high = _number(measure["low"]), _number(measure["high"])
+    return measure["name"], _number(measure["value"]), f"{low} to {high}"
+
+
+def _oddities(found: Mapping[str, Any]) -> None:
+    rows = [
+        (row["name"], f"{row['count']:,}", f"item {row['examples'][0]['item']}", row["about"])
+        for row in found["oddities"]
+    ]
+    _rows("Oddities", ("name", "answers", "for example", "what"), rows)
+
+
+def _set_aside(found: Mapping[str, Any]) -> None:
+    rejected = found["rejected"]
+    if rejected["count"]:
+        rows = [(f"{row['count']:,}", row["field"], row["reason"]) for row in rejected["reasons"]]
+        _rows("Rows set aside", ("rows", "field", "reason"), rows)
+        for example in rejected["examples"]:
+            _console().print(f"  {example}")
+    rows = [(f"{row['count']:,}", row["what"], row["example"]) for row in found["remarks"]]
+    _rows("Noticed while reading", ("times", "what", "for example"), rows)
+
+
+def _exclusions(found: Mapping[str, Any]) -> None:
+    if not found["exclusions"]:
+        return
+    names = list(found["exclusions"][0])
+    rows = [tuple(_cell(row[name]) for name in names) for row in found["exclusions"]]
+    _rows("What if these rules were applied", [name.replace("_", " ") for name in names], rows)
+
+
+def _aggregators(scored: Sequence[Mapping[str, Any]]) -> None:
+    rows = [
+        (
+            row["aggregator"],
+            row["estimand"],
+            _number(row["log_loss"]),
+            f"{_number(row['low'])} to {_number(row['high'])}",
+        )
+        for row in scored
+    ]
+    header = ("aggregator", "estimates", "held-out log-loss", "over splits")
+    _rows("Aggregators by how well they predict votes they have not seen", header, rows)
+
+
+def _rows(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if not rows:
+        return
+    console = _console()
+    console.print(f"\n{title}")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place, name in enumerate(header):
+        numeric = place and all(row[place][:1] in "0123456789-–" for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _console() -> Console:
+    console = Console(highlight=False, markup=False, soft_wrap=False)
+    if not console.is_terminal:
+        return Console(highlight=False, markup=False, width=WIDTH)
+    return console
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else _number(value)
+
+
+def _number(value: float | int | None) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2%}"
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {value}" for name, value in settings.items())
+
+
+def _note(found: Mapping[str, Any]) -> str:
+    return " (SIMULATED answers)" if found["simulated"] else ""

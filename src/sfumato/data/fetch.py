@@ -1,0 +1,235 @@
+"""Turn the description of a data set into files on this machine, checked against fingerprints.
+
+Nothing is fetched on import. A file arrives under a temporary name, is checked, and only then
+gets its own name, so that a file that is there is whole.
+"""
+
+import gzip
+import hashlib
+import os
+import sys
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Literal, TypedDict
+from urllib.error import HTTPError, URLError
+
+from sfumato.errors import DataError
+from sfumato.provenance import fingerprint_file
+
+__all__ = [
+    "Dataset",
+    "FileRow",
+    "Progress",
+    "RemoteFile",
+    "State",
+    "compare",
+    "data_folder",
+    "fetch",
+    "locate",
+]
+
+CHUNK = 1 << 16
+TIMEOUT = 30.0
+"""Seconds without a byte after which a server counts as out of reach."""
+
+Progress = Callable[[int, int], None]
+"""Called with bytes done and in all."""
+
+State = Literal["present", "missing", "changed"]
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of a data set: what it must hold, and where it comes from."""
+
+    path: str
+    """Where it lies within the data folder."""
+    size: int
+    """Bytes."""
+    sha256: str
+    """Of its content; of a ``.gz`` file, of what it unpacks to, because the same content is
+    packed with different names and times inside."""
+    url: str | None = None
+    """Where the same content can be had, or None: then ``made`` says how it came about."""
+    made: str | None = None
+
+    def __post_init__(self) -> None:
+        assert (self.url is None) != (self.made is None), self.path
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What is known of a data set before any of it is here."""
+
+    name: str
+    about: str
+    source: str
+    """Repository or publisher, and the paper to cite."""
+    licence: str
+    files: tuple[RemoteFile, ...] = ()
+    package: str | None = None
+    """The Python package that brings the data along, where one does; then there are no files."""
+
+
+class FileRow(TypedDict):
+    """One file of a data set and how it is here."""
+
+    file: str
+    state: State
+
+
+def data_folder() -> Path:
+    """Where data sets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
+    named = os.environ.get("SFUMATO_DATA")
+    return Path(named).expanduser() if named else _cache_folder() / "sfumato"
+
+
+def compare(dataset: Dataset, folder: Path) -> list[FileRow]:
+    """Each file of the data set, and whether what is in ``folder`` is what it must be."""
+    return [{"file": file.path, "state": _state(file, folder)} for file in dataset.files]
+
+
+def fetch(
+    dataset: Dataset, folder: Path, progress: Progress = lambda done, total: None
+) -> list[Path]:
+    """Fetch the missing files of a data set into ``folder`` and return where they are.
+
+    Files without an address are an error that says how they were made; whatever has one is
+    fetched before. A file that is there with another content is left alone and is an error.
+    """
+    states = {row["file"]: row["state"] for row in compare(dataset, folder)}
+    for file in dataset.files:
+        if states[file.path] == "changed":
+            path = folder / file.path
+            raise DataError(
+                f"{path} is there but has the SHA-256 {_fingerprint(file, path)} instead of "
+                f"{file.sha256}. Remove it or move it away to have it fetched again."
+            )
+    missing = [file for file in dataset.files if states[file.path] == "missing"]
+    fetched = _fetch_all([file for file in missing if file.url], folder, progress)
+    without_address = [file for file in missing if not file.url]
+    if without_address:
+        raise DataError(_how_made(dataset, without_address, folder))
+    return fetched
+
+
+def locate(dataset: Dataset, name: str, folder: Path | None = None) -> Path:
+    """Where the file called ``name`` of a data set is; a missing one is an error with a remedy."""
+    file = next(file for file in dataset.files if Path(file.path).name == name)
+    path = (folder or data_folder()) / file.path
+    if not path.is_file():
+        raise DataError(
+            f"{path} is missing. `sfumato data get {dataset.name}` fetches it or says how to make "
+            "it; SFUMATO_DATA names the folder of data sets."
+        )
+    return path
+
+
+def _cache_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return named if named.is_absolute() else Path.home() / ".cache"
+
+
+def _state(file: RemoteFile, folder: Path) -> State:
+    path = folder / file.path
+    if not path.is_file():
+        return "missing"
+    return "present" if _fingerprint(file, path) == file.sha256 else "changed"
+
+
+def _fingerprint(file: RemoteFile, path: Path) -> str:
+    if not file.path.endswith(".gz"):
+        return fingerprint_file(path)
+    try:
+        with gzip.open(path) as unpacked:
+            return hashlib.file_digest(unpacked, "sha256").hexdigest()  # type: ignore[arg-type]
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        return fingerprint_file(path)  # of no use but to name what is there instead
+
+
+def _fetch_all(files: list[RemoteFile], folder: Path, progress: Progress) -> list[Path]:
+    total = sum(file.size for file in files)
+    before = 0
+    fetched = []
+    for file in files:
+        start = before
+        fetched.append(_fetch_one(file, folder, lambda done, at=start: progress(at + done, total)))
+        before += file.size
+    return fetched
+
+
+def _fetch_one(file: RemoteFile, folder: Path, advance: Callable[[int], None]) -> Path:
+    assert file.url
+    target = folder / file.path
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _save(_chunks(file.url, target), part, advance)
+        found = _fingerprint(file, part)
+        if found != file.sha256:
+            raise DataError(
+                f"{file.url} has the SHA-256 {found} instead of {file.sha256} and was not kept. "
+                "Try again; if it stays so, the file there is no longer the one described here."
+            )
+        part.replace(target)
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be written: {error.strerror or error}. "
+            "SFUMATO_DATA can name another folder."
+        ) from None
+    finally:
+        with suppress(OSError):  # the sentence above matters more than a left-over
+            part.unlink(missing_ok=True)
+    return target
+
+
+def _save(chunks: Iterator[bytes], path: Path, advance: Callable[[int], None]) -> None:
+    done = 0
+    with path.open("wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+            done += len(chunk)
+            advance(done)
+
+
+def _chunks(url: str, target: Path) -> Iterator[bytes]:
+    remedy = f"Try again, or download it yourself and save it as {target}."
+    done = 0
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            while chunk := answer.read(CHUNK):
+                done += len(chunk)
+                yield chunk
+            promised = int(answer.headers.get("Content-Length", done))
+    except HTTPError as error:
+        error.close()
+        raise DataError(
+            f"{url} cannot be fetched: the server answers {error.code} {error.reason}. {remedy}"
+        ) from None
+    except (OSError, HTTPException) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise DataError(
+            f"{url} cannot be fetched: {reason}. Check the network connection. {remedy}"
+        ) from None
+    if done < promised:  # a connection that ends early is no error to urllib
+        raise DataError(f"{url} stopped after {done:,} of {promised:,} bytes. {remedy}")
+
+
+def _how_made(dataset: Dataset, files: list[RemoteFile], folder: Path) -> str:
+    by_making: dict[str, list[str]] = {}
+    for file in files:
+        by_making.setdefault(file.made or "", []).append(file.path)
+    ways = " ".join(f"{', '.join(paths)}: {made}" for made, paths in by_making.items())
+    return (
+        f"{len(files)} of the {len(dataset.files)} files of {dataset.name} cannot be fetched and "
+        f"have to be put into {folder}. {ways} Source: {dataset.source}"
+    )

@@ -1,0 +1,184 @@
+"""Hold pictures, or features computed from them, with ids, original labels, classes and splits.
+
+``ImageSet`` and ``FeatureSet`` are frozen and checked when made: every item has its own id,
+one label within the classes and the name of the split it belongs to.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.provenance import Provenance, Step
+
+__all__ = ["FeatureSet", "ImageSet"]
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Pictures of one size, one row per item.
+
+    ``labels`` are positions in ``classes``: what the data set's authors call each item.
+    ``split`` names the part of the data set that each item belongs to ("train", "test").
+
+    >>> pictures = np.zeros((2, 8, 8, 1), np.uint8)
+    >>> images = ImageSet(("a", "b"), pictures, [1, 0], ("cat", "dog"), ("train", "test"))
+    >>> images.in_split("test").items
+    ('b',)
+    >>> images.original().probs
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    items: tuple[str, ...]
+    images: NDArray[np.uint8]  # (items, height, width, channels)
+    labels: NDArray[np.int64]  # (items,)
+    classes: tuple[str, ...]
+    split: tuple[str, ...]
+    provenance: Provenance = ()
+
+    def __post_init__(self) -> None:
+        _make_tuples(self)
+        _check_images(self.images)
+        object.__setattr__(self, "images", _frozen(self.images))
+        object.__setattr__(self, "labels", _checked_labels(self, len(self.images)))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, items: Sequence[str]) -> "ImageSet":
+        """The given items, in the given order; an unknown item is an error."""
+        position = {item: row for row, item in enumerate(self.items)}
+        missing = [item for item in items if item not in position]
+        if missing:
+            raise DataError(
+                f"There is no picture of item {missing[0]!r} "
+                f"({len(missing)} of {len(items)} have none)."
+            )
+        return self._rows(np.array([position[item] for item in items], dtype=np.int64))
+
+    def in_split(self, name: str) -> "ImageSet":
+        """The items of one split; a split without items is an error."""
+        rows = np.flatnonzero([split == name for split in self.split])
+        if not len(rows):
+            known = ", ".join(map(repr, sorted(set(self.split))))
+            raise DataError(f"No item is in the split {name!r}; the splits are: {known}.")
+        return self._rows(rows)
+
+    def with_splits(self, splits: Mapping[str, str]) -> "ImageSet":
+        """The same pictures in other splits: item to the name of its split."""
+        missing = [item for item in self.items if item not in splits]
+        if missing:
+            raise DataError(
+                f"Item {missing[0]!r} is in no split ({len(missing)} of {len(self)} are in none)."
+            )
+        return replace(self, split=tuple(splits[item] for item in self.items))
+
+    def original(self) -> LabelSet:
+        """The data set's own labels, as one-hot rows."""
+        return _original(self)
+
+    def _rows(self, rows: NDArray[np.int64]) -> "ImageSet":
+        images = self.images[rows]  # fancy indexing copies, so the rows are ours to freeze
+        images.flags.writeable = False
+        return replace(
+            self,
+            items=tuple(self.items[row] for row in rows),
+            images=images,
+            labels=self.labels[rows],
+            split=tuple(self.split[row] for row in rows),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSet:
+    """A vector of numbers for each item, where the pictures themselves are not at hand."""
+
+    items: tuple[str, ...]
+    features: NDArray[np.float32]  # (items, features)
+    labels: NDArray[np.int64]  # (items,)
+    classes: tuple[str, ...]
+    split: tuple[str, ...]
+    provenance: Provenance = ()
+
+    def __post_init__(self) -> None:
+        _make_tuples(self)
+        features = _frozen(np.asarray(self.features, dtype=np.float32))
+        if features.ndim != 2:
+            raise DataError(f"Features have the shape {features.shape}; expected items × features.")
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "labels", _checked_labels(self, len(features)))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def original(self) -> LabelSet:
+        """The data set's own labels, as one-hot rows."""
+        return _original(self)
+
+
+def _make_tuples(described: ImageSet | FeatureSet) -> None:
+    for name in ("items", "classes", "split", "provenance"):
+        object.__setattr__(described, name, tuple(getattr(described, name)))
+
+
+def _check_images(images: ArrayLike) -> None:
+    array = np.asarray(images)
+    if array.dtype != np.uint8:
+        raise DataError(
+            f"Pictures are stored as {array.dtype}; expected uint8, 0 to 255. "
+            "Scale and round them first."
+        )
+    if array.ndim != 4 or 0 in array.shape[1:]:
+        raise DataError(
+            f"Pictures have the shape {array.shape}; expected items × height × width × channels "
+            "(one channel for grey)."
+        )
+
+
+def _checked_labels(described: ImageSet | FeatureSet, n_rows: int) -> NDArray[np.int64]:
+    items, classes = described.items, described.classes
+    labels = np.asarray(described.labels)
+    for what, count in (("ids", len(items)), ("splits", len(described.split))):
+        if count != n_rows:
+            raise DataError(f"There are {n_rows} items but {count} {what}.")
+    for what, names in (("item", items), ("class", classes)):
+        if len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise DataError(f"The {what} {twice!r} occurs more than once; each needs its own name.")
+    if labels.shape != (n_rows,) or (n_rows and labels.dtype.kind not in "iu"):
+        raise DataError(
+            f"There are {n_rows} items but labels of {labels.dtype} and shape {labels.shape}; "
+            "expected the position of each item's class, a whole number."
+        )
+    outside = np.flatnonzero((labels < 0) | (labels >= len(classes)))
+    if len(outside):
+        raise DataError(
+            f"Item {items[outside[0]]!r} has the label {labels[outside[0]]}; "
+            f"with {len(classes)} classes it must be from 0 to {len(classes) - 1}."
+        )
+    return _frozen(labels.astype(np.int64))
+
+
+def _original(described: ImageSet | FeatureSet) -> LabelSet:
+    return hard_labels(
+        described.items,
+        described.classes,
+        described.labels,
+        (*described.provenance, Step("label original")),
+    )
+
+
+def _frozen(array: NDArray[T]) -> NDArray[T]:
+    # Tens of thousands of pictures are not copied when nobody else can write to them.
+    if array.flags.writeable or array.base is not None:
+        array = np.array(array)
+        array.flags.writeable = False
+    return array

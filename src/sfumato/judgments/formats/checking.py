@@ -1,0 +1,104 @@
+"""Set rows of a table aside, each with the field that is wrong and the reason."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.judgments.formats.reading import pseudonymous
+from sfumato.judgments.judgments import Rejected, Remark
+
+__all__ = ["Fault", "empty", "no_number", "no_word", "parsed", "people", "set_aside"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a column, and in which rows."""
+
+    field: str
+    """The column of the file."""
+    reason: str
+    found: pl.Series
+    """What stands in the column."""
+    rows: pl.Series
+    """True where it is wrong; null counts as right."""
+
+
+def set_aside(
+    table: pl.DataFrame,
+    faults: Sequence[Fault],
+    *,
+    lines: Sequence[int] | NDArray[np.int64],
+    file: str,
+) -> tuple[pl.DataFrame, NDArray[np.int64], list[Rejected]]:
+    """The rows without a fault, their lines, and the others; the first fault of a row counts."""
+    first: dict[int, Fault] = {}
+    for fault in faults:
+        for row in fault.rows.fill_null(False).arg_true():
+            first.setdefault(row, fault)
+    rejected = [
+        Rejected(file, int(lines[row]), fault.field, fault.reason, _shown(fault.found[row]))
+        for row, fault in sorted(first.items(), key=lambda pair: pair[0])
+    ]
+    good = np.ones(len(table), dtype=bool)
+    good[list(first)] = False
+    return table.filter(pl.Series(good)), np.asarray(lines, dtype=np.int64)[good], rejected
+
+
+def empty(table: pl.DataFrame, field: str) -> Fault:
+    """A fault wherever a column says nothing."""
+    return Fault(field, "empty", table[field], table[field].is_null())
+
+
+def no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Fault:
+    """A fault wherever a text column holds something else than a number from low to high."""
+    inside = table[field].cast(pl.Float64, strict=False).is_between(low, high).fill_null(False)
+    bounds = f"of at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+    rows = ~inside & table[field].is_not_null()
+    return Fault(field, f"not a number {bounds}", table[field], rows)
+
+
+def no_word(table: pl.DataFrame, field: str, words: Sequence[str]) -> Fault:
+    """A fault wherever a text column holds something else than one of the given words."""
+    rows = ~table[field].is_in(list(words))
+    return Fault(field, f"not one of {', '.join(words)}", table[field], rows)
+
+
+def parsed(
+    table: pl.DataFrame, field: str, parse: Callable[[str], T]
+) -> tuple[list[T | None], list[Fault]]:
+    """What ``parse`` makes of each text of a column; the reasons of its ``ValueError``s as faults.
+
+    An empty field is parsed as the empty text.
+    """
+    values: list[T | None] = []
+    wrong: dict[str, list[int]] = {}
+    for row, text in enumerate(table[field]):
+        try:
+            values.append(parse(text or ""))
+        except ValueError as error:
+            values.append(None)
+            wrong.setdefault(str(error), []).append(row)
+    everywhere = pl.Series(range(len(table)), dtype=pl.Int64)
+    faults = [
+        Fault(field, reason, table[field], everywhere.is_in(rows))
+        for reason, rows in wrong.items()
+    ]
+    return values, faults
+
+
+def people(annotators: pl.Series, key: str) -> tuple[pl.Series, list[Remark]]:
+    """Annotators under pseudonyms where they need one, and a remark if any did."""
+    names, replaced = pseudonymous(annotators, key)
+    remarks = [Remark("platform ids replaced by pseudonyms", replaced)] if replaced else []
+    return names, remarks
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)[:200]

@@ -1,0 +1,208 @@
+"""From judgments to one hidden label an item and a confusion matrix for each annotator.
+
+The model (Dawid and Skene 1979): each item has one true label t, drawn from the class shares;
+annotator w then says l with probability π_w[t, l]. Expectation–maximisation starts from the vote
+shares. A judgment that is a distribution q counts as Π_l π_w[t, l]^q_l, which for a vote is
+π_w[t, l] itself: reading distributions (S2-85) is the same computation on fractional entries.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sfumato.errors import DataError
+from sfumato.labels.aggregate.evidence import Evidence
+from sfumato.labels.aggregate.intervals import bootstrap
+from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.shares import agreement_with, normalised
+from sfumato.provenance import Setting
+
+__all__ = [
+    "FLOOR",
+    "NEGLIGIBLE",
+    "WARM_ITERATIONS",
+    "dawid_skene",
+    "dawid_skene_next",
+    "posterior_of",
+    "shrunk_confusion",
+]
+
+FLOOR = 1e-10
+"""Least expected count of an answer that an annotator did give, and least share of a class."""
+
+NEGLIGIBLE = 1e-20
+"""Posteriors below this are set to zero: arithmetic on denormal numbers is many times slower."""
+
+WARM_ITERATIONS = 5
+"""Iterations of a bootstrap replicate, which starts from the full fit."""
+
+
+def dawid_skene(
+    evidence: Evidence, *, rng: np.random.Generator, iterations: int, tolerance: float
+) -> Fit:
+    """P(t | everybody's answers); quality is the expected share of a person's right answers.
+
+    Stops when an iteration gains less than ``tolerance`` log-likelihood a judgment; a
+    negative tolerance never stops early.
+    """
+    state = _fit(evidence, iterations, tolerance)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _climb(evidence, weight, state.posterior, WARM_ITERATIONS, tolerance).posterior
+
+    return Fit(
+        state.posterior,
+        bootstrap(refit, evidence.people),
+        quality=agreement_with(state.posterior, evidence),
+        confusion=state.confusion,
+        trace=state.trace,
+        converged=state.converged,
+        fitted={"class_shares": _named(evidence, state.posterior)},
+    )
+
+
+def dawid_skene_next(
+    evidence: Evidence,
+    *,
+    rng: np.random.Generator,
+    iterations: int,
+    tolerance: float,
+    annotator: str | None,
+    prior_votes: float,
+) -> Fit:
+    """What the next annotator would say: Σ_t P(t | answers) π[t, l].
+
+    Without ``annotator`` π is everybody's answers pooled. For a named one it is their own matrix,
+    with ``prior_votes`` votes for each true label that follow the pooled matrix: most people
+    have seen few items of most classes.
+    """
+    state = _fit(evidence, iterations, tolerance)
+    row = None if annotator is None else _row_of(evidence, annotator)
+
+    def answers(reached: _State) -> NDArray[np.float64]:
+        pooled = normalised(reached.counts.sum(axis=0) + FLOOR)  # (true, said)
+        own = pooled if row is None else shrunk_confusion(reached.counts[row], pooled, prior_votes)
+        return normalised(reached.posterior @ own)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return answers(_climb(evidence, weight, state.posterior, WARM_ITERATIONS, tolerance))
+
+    pooled = normalised(state.counts.sum(axis=0) + FLOOR)
+    return Fit(
+        answers(state),
+        bootstrap(refit, evidence.people),
+        quality=agreement_with(state.posterior, evidence),
+        confusion=shrunk_confusion(state.counts, pooled, prior_votes),
+        trace=state.trace,
+        converged=state.converged,
+        fitted={"class_shares": _named(evidence, state.posterior)},
+    )
+
+
+def posterior_of(log_joint: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """From log P(answers, t), shape (items, classes), to the log-likelihood and P(t | answers).
+
+    >>> log_likelihood, posterior = posterior_of(np.log([[0.3, 0.1]]))
+    >>> round(float(np.exp(log_likelihood)), 3), posterior.round(3)
+    (0.4, array([[0.75, 0.25]]))
+    """
+    top = log_joint.max(axis=1, keepdims=True)
+    odds = np.exp(log_joint - top)
+    odds[odds < NEGLIGIBLE] = 0
+    sums = odds.sum(axis=1, keepdims=True)
+    odds /= sums
+    return float((top + np.log(sums)).sum()), odds
+
+
+def shrunk_confusion(
+    counts: NDArray[np.float64], pooled: NDArray[np.float64], prior_votes: float
+) -> NDArray[np.float64]:
+    """Expected counts ``[..., true, said]`` and some votes like everybody's, as probabilities."""
+    more = counts + prior_votes * pooled
+    return more / more.sum(axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    posterior: NDArray[np.float64]  # (items, classes)
+    counts: NDArray[np.float64]  # (people, true, said): expected answers under the posterior
+    confusion: NDArray[np.float64]  # (people, true, said)
+    trace: tuple[float, ...]
+    converged: bool
+
+
+def _fit(evidence: Evidence, iterations: int, tolerance: float) -> _State:
+    once = evidence.each_person_once()
+    return _climb(evidence, once, normalised(evidence.table(once)), iterations, tolerance)
+
+
+def _climb(
+    evidence: Evidence,
+    weight: NDArray[np.float64],
+    posterior: NDArray[np.float64],
+    iterations: int,
+    tolerance: float,
+) -> _State:
+    """Alternate between P(t | answers) and the confusion matrices, from a first posterior."""
+    by_item, by_person = _answers(evidence, weight)
+    said = _maximise(by_person, posterior, evidence)
+    enough = tolerance * float(by_item.sum())
+    trace: list[float] = []
+    converged = False
+    while not converged and len(trace) < iterations:
+        log_shares = np.log(np.maximum(posterior.mean(axis=0), FLOOR))
+        log_likelihood, posterior = posterior_of(by_item @ _logs(said) + log_shares)
+        trace.append(log_likelihood)
+        converged = len(trace) > 1 and trace[-1] - trace[-2] < enough
+        said = _maximise(by_person, posterior, evidence)
+    shape = evidence.people, len(evidence.classes), len(evidence.classes)
+    counts = (by_person @ posterior).reshape(shape).transpose(0, 2, 1)
+    return _State(posterior, counts, said.reshape(shape).transpose(0, 2, 1), tuple(trace), converged)
+
+
+def _answers(evidence: Evidence, weight: NDArray[np.float64]) -> tuple[csr_array, csr_array]:
+    """The same answers twice, so that both steps gather and neither scatters.
+
+    Shapes (items, people * classes) and (people * classes, items).
+    """
+    classes = len(evidence.classes)
+    ends = np.searchsorted(evidence.item, np.arange(len(evidence.items) + 1)).astype(np.int32)
+    place = (evidence.person * classes + evidence.label).astype(np.int32)
+    by_item = csr_array(
+        (evidence.mass * weight[evidence.person], place, ends),
+        shape=(len(evidence.items), evidence.people * classes),
+    )
+    return by_item, by_item.T.tocsr()
+
+
+def _maximise(
+    by_person: csr_array, posterior: NDArray[np.float64], evidence: Evidence
+) -> NDArray[np.float64]:
+    """P(said | true) for each person, shape (people, said, true); 0 for answers never given."""
+    classes = len(evidence.classes)
+    said = (by_person @ posterior).reshape(evidence.people, classes, classes)
+    np.maximum(said, FLOOR, out=said)
+    said *= (np.diff(by_person.indptr) > 0).reshape(evidence.people, classes, 1)
+    said /= said.sum(axis=1, keepdims=True)
+    return said
+
+
+def _logs(said: NDArray[np.float64]) -> NDArray[np.float64]:
+    # answers never given are never looked up; the bound only keeps log(0) away
+    return np.log(np.maximum(said, 1e-300)).reshape(-1, said.shape[2])
+
+
+def _row_of(evidence: Evidence, annotator: str) -> int:
+    if annotator not in evidence.annotators:
+        raise DataError(
+            f"The next answer of {annotator!r} was asked for, who judged nothing here. "
+            "Leave 'annotator' out to predict what people in general would say."
+        )
+    return evidence.annotators.index(annotator)
+
+
+def _named(evidence: Evidence, posterior: NDArray[np.float64]) -> dict[str, Setting]:
+    shares = np.maximum(posterior.mean(axis=0), FLOOR)
+    return dict(zip(evidence.classes, shares.tolist(), strict=True))

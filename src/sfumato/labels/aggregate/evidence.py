@@ -1,0 +1,194 @@
+"""Turn judgments into sorted integer codes: the form that every aggregator reads.
+
+Items, annotators and classes are put in the order of their names and judgments in the order
+of those, so that no answer can depend on the order in which rows, items or classes came, not
+even in its last digit: floating-point sums always run the same way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
+from sfumato.labels.votes import Votes
+from sfumato.provenance import Provenance
+
+__all__ = ["Codes", "Evidence", "evidence_of_distributions", "evidence_of_votes", "sum_by"]
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """One entry for each class that a judgment gives mass to; a vote is one entry of mass 1.
+
+    Entries ascend by item, then person, then class. A judgment whose author is not recorded
+    counts as a person of its own, after the ``annotators``.
+    """
+
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+    classes: tuple[str, ...]
+    item: Codes  # (entries,)
+    person: Codes  # (entries,)
+    label: Codes  # (entries,)
+    mass: NDArray[np.float64]  # (entries,)
+    people: int
+    """Annotators plus judgments whose author is not recorded."""
+    item_order: Codes
+    """Rows of ours, put in the order in which the caller's items came."""
+    annotator_order: Codes
+    class_order: Codes
+    provenance: Provenance = ()
+    predictions: NDArray[np.float64] | None = None  # (items, classes), a classifier's
+
+    @property
+    def cell(self) -> Codes:
+        """For each entry, its place in a flattened table of items by classes."""
+        return self.item * len(self.classes) + self.label
+
+    def table(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sum of mass for each item and class, shape (items, classes)."""
+        shape = len(self.items), len(self.classes)
+        return sum_by(self.cell, self.mass * weight[self.person], shape[0] * shape[1]).reshape(shape)
+
+    def each_person_once(self) -> NDArray[np.float64]:
+        """The weights of a plain, not a resampled, analysis."""
+        return np.ones(self.people)
+
+    def with_predictions(self, predictions: LabelSet) -> "Evidence":
+        """The same evidence beside a classifier's beliefs about the same items and classes."""
+        judged = LabelSet(
+            self.items,
+            self.classes,
+            np.full((len(self.items), len(self.classes)), 1 / len(self.classes)),
+        )
+        return Evidence(**{**vars(self), "predictions": align(judged, predictions)[1].probs})
+
+
+def evidence_of_votes(votes: Votes) -> Evidence:
+    """Votes in canonical order; items nobody voted on and annotators who gave none are left out."""
+    items, annotators, classes = _canonical(
+        votes, votes.item, votes.annotator, what=(votes.items, votes.annotators, votes.classes)
+    )
+    wide = len(annotators.names) + 1  # the last place is for those not recorded
+    who = _recode(annotators, votes.annotator)
+    key = (items.rank[votes.item] * wide + who) * len(classes.names) + classes.rank[votes.label]
+    key.sort()
+    key, label = np.divmod(key, len(classes.names))
+    item, who = np.divmod(key, wide)
+    return _evidence(
+        (items, annotators, classes), (item, who, label), np.arange(len(key)), votes.provenance
+    )
+
+
+def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
+    """Distributions in canonical order, one entry for each class with mass.
+
+    Rows are scaled to sum to one exactly: up to ``SUM_TOLERANCE`` is allowed before.
+    """
+    items, annotators, classes = _canonical(
+        crowd, crowd.item, crowd.annotator, what=(crowd.items, crowd.annotators, crowd.classes)
+    )
+    probs = crowd.probs[:, np.argsort(classes.rank)]
+    item, who = items.rank[crowd.item], _recode(annotators, crowd.annotator)
+    order = _sorted_rows(item * (len(annotators.names) + 1) + who, probs)
+    probs = probs[order] / probs[order].sum(axis=1, keepdims=True)
+    row, label = np.nonzero(probs)
+    evidence = _evidence(
+        (items, annotators, classes),
+        (item[order][row], who[order][row], label),
+        row,
+        crowd.provenance,
+    )
+    return Evidence(**{**vars(evidence), "mass": probs[row, label]})
+
+
+def sum_by(
+    group: NDArray[np.integer[Any]], values: NDArray[np.float64], groups: int
+) -> NDArray[np.float64]:
+    """Sum of the values of each group, shape (groups,)."""
+    return np.bincount(group, weights=values, minlength=groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _Names:
+    names: tuple[str, ...]  # those that occur, sorted
+    rank: Codes  # the caller's code -> position in ``names``; meaningless for others
+    order: Codes  # positions in ``names`` in the caller's order
+
+
+def _canonical(
+    judgments: CrowdLabels | Votes,
+    item: NDArray[np.int64],
+    annotator: NDArray[np.int64],
+    *,
+    what: tuple[Sequence[str], Sequence[str], Sequence[str]],
+) -> tuple[_Names, _Names, _Names]:
+    if not len(judgments):
+        raise DataError(
+            "There are no judgments to aggregate. Check whether exclusions or ties removed them all."
+        )
+    items, annotators, classes = what
+    recorded = annotator[annotator != NOT_RECORDED]
+    return (
+        _names(items, np.bincount(item, minlength=len(items)) > 0),
+        _names(annotators, np.bincount(recorded, minlength=len(annotators)) > 0),
+        _names(classes, np.ones(len(classes), dtype=bool)),
+    )
+
+
+def _names(names: Sequence[str], occurs: NDArray[np.bool_]) -> _Names:
+    codes = np.flatnonzero(occurs)
+    by_name = np.array(sorted(codes.tolist(), key=names.__getitem__), dtype=np.intp)
+    rank = np.zeros(len(names), dtype=np.intp)
+    rank[by_name] = np.arange(len(by_name))
+    return _Names(tuple(names[code] for code in by_name), rank, rank[codes])
+
+
+def _recode(annotators: _Names, annotator: NDArray[np.int64]) -> Codes:
+    nobody = np.append(annotators.rank, len(annotators.names))  # NOT_RECORDED is -1: the last place
+    return nobody[annotator]
+
+
+def _sorted_rows(key: Codes, probs: NDArray[np.float64]) -> Codes:
+    order = np.argsort(key, kind="stable")
+    if (np.diff(key[order]) > 0).all():
+        return order
+    # the same person twice, or several unknown ones: the answers themselves decide the order
+    return np.lexsort((*probs.T, key))
+
+
+def _evidence(
+    names: tuple[_Names, _Names, _Names],
+    codes: tuple[Codes, Codes, Codes],
+    judgment: Codes,
+    provenance: Provenance,
+) -> Evidence:
+    items, annotators, classes = names
+    item, who, label = codes
+    unknown = who == len(annotators.names)
+    strangers = 0
+    if unknown.any():
+        of_stranger, stranger = np.unique(judgment[unknown], return_inverse=True)
+        strangers = len(of_stranger)
+        who = who.copy()
+        who[unknown] += stranger
+    return Evidence(
+        items=items.names,
+        annotators=annotators.names,
+        classes=classes.names,
+        item=item,
+        person=who,
+        label=label,
+        mass=np.ones(len(item)),
+        people=len(annotators.names) + strangers,
+        item_order=items.order,
+        annotator_order=annotators.order,
+        class_order=classes.rank,
+        provenance=provenance,
+    )

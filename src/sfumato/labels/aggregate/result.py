@@ -1,0 +1,79 @@
+"""What an aggregator turns judgments into: label distributions that say which question they answer.
+
+Two different questions hide behind the word "aggregate". *What would people say?* keeps
+disagreement: with more votes the answer tends to the shares of the population. *Which label
+is true?* is a belief about one hidden label: with more votes it tends to a single class, and
+is then a bad description of people. Every result here carries its ``Estimand``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.labels.labelset import LabelSet
+from sfumato.provenance import Setting
+
+__all__ = ["Aggregation", "Estimand", "Fit", "Interval", "IntervalKind", "IntervalMaker"]
+
+Estimand = Literal["what people say", "which label is true"]
+"""The question that an aggregator answers."""
+
+IntervalKind = Literal["posterior", "bootstrap over annotators"]
+"""Where an interval comes from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Between which values each probability lies, class by class."""
+
+    low: NDArray[np.float64]  # (items, classes)
+    high: NDArray[np.float64]  # (items, classes)
+    level: float
+    """The share of cases in which such an interval is meant to hold the value, e.g. 0.95."""
+    kind: IntervalKind
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation:
+    """Labels, and what was learnt about people and items on the way."""
+
+    labels: LabelSet
+    """One row an item that was judged, in the order of the crowd's items."""
+    estimand: Estimand
+    annotators: tuple[str, ...] = ()
+    """Who judged anything, in the order of the crowd's annotators: the rows of ``confusion``."""
+    quality: Mapping[str, float] | None = None
+    """One number an annotator, higher is better; its meaning is the aggregator's (see ``about``)."""
+    confusion: NDArray[np.float64] | None = None
+    """``[annotator, true, said]``: how probable an answer is, given the true label."""
+    difficulty: NDArray[np.float64] | None = None
+    """One number an item, higher is harder (GLAD's exp(-β)); None where none is estimated."""
+    trace: tuple[float, ...] = ()
+    """Log-likelihood (or what the method climbs) before each iteration; empty without iterations."""
+    converged: bool = True
+    """Whether the last iteration gained less than the tolerance; true without iterations."""
+    interval: Interval | None = None
+    """None unless it was asked for."""
+    fitted: Mapping[str, Setting] = field(default_factory=dict)
+    """Other numbers that were estimated, such as the prior; also in the provenance."""
+
+
+IntervalMaker = Callable[[float, int, np.random.Generator], Interval]
+"""From level, number of replicates and random numbers to an interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a method hands back, in the order of its ``Evidence``; ``aggregate`` restores names."""
+
+    probs: NDArray[np.float64]  # (items, classes)
+    interval: IntervalMaker
+    quality: NDArray[np.float64] | None = None  # (annotators,)
+    confusion: NDArray[np.float64] | None = None  # (annotators, true, said)
+    difficulty: NDArray[np.float64] | None = None  # (items,)
+    trace: tuple[float, ...] = ()
+    converged: bool = True
+    fitted: Mapping[str, Setting] = field(default_factory=dict)

@@ -1,0 +1,86 @@
+"""From judgments to plain shares: averages, vote shares and the majority."""
+
+from typing import Literal, assert_never, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.labels.aggregate.evidence import Evidence, sum_by
+from sfumato.labels.aggregate.intervals import bootstrap, shares_posterior
+from sfumato.labels.aggregate.result import Fit
+
+__all__ = ["Ties", "agreement_with", "best_among", "majority", "mean", "normalised", "vote_shares"]
+
+Ties = Literal["share", "common", "random"]
+"""What happens when several classes have most votes: they *share* the probability equally; it
+goes to the one that is more *common* over all items (those equally common share it); or to one
+at *random*."""
+
+
+def normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row divided by its sum."""
+    return table / table.sum(axis=1, keepdims=True)
+
+
+def mean(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
+    """The average of each item's judgments, P = (1/M) Σ p_m (S2-21)."""
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return normalised(evidence.table(weight))
+
+    return Fit(refit(evidence.each_person_once()), bootstrap(refit, evidence.people))
+
+
+def vote_shares(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
+    """Votes for each class over all votes, count_c / Σ counts (S0-06)."""
+    counts = evidence.table(evidence.each_person_once())
+    return Fit(normalised(counts), shares_posterior(counts))
+
+
+def majority(evidence: Evidence, *, rng: np.random.Generator, ties: str) -> Fit:
+    """The class with most votes; quality is the share of a person's votes that is with it."""
+    rule = _tie_rule(ties)
+    luck = rng.random((len(evidence.items), len(evidence.classes)))
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _winners(evidence.table(weight), rule, luck)
+
+    probs = refit(evidence.each_person_once())
+    return Fit(probs, bootstrap(refit, evidence.people), quality=agreement_with(probs, evidence))
+
+
+def agreement_with(probs: NDArray[np.float64], evidence: Evidence) -> NDArray[np.float64]:
+    """For each annotator, the mean probability that ``probs`` give to what they said."""
+    given = sum_by(evidence.person, evidence.mass, evidence.people)
+    right = sum_by(evidence.person, evidence.mass * probs.ravel()[evidence.cell], evidence.people)
+    return (right / given)[: len(evidence.annotators)]
+
+
+def _tie_rule(ties: str) -> Ties:
+    for rule in get_args(Ties):
+        if ties == rule:
+            return rule
+    raise DataError(f"'ties' is {ties!r}; it must be one of {', '.join(map(repr, get_args(Ties)))}.")
+
+
+def _winners(
+    counts: NDArray[np.float64], ties: Ties, luck: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    best = counts == counts.max(axis=1, keepdims=True)  # (items, classes)
+    match ties:
+        case "share":
+            pass
+        case "common":
+            best = best_among(best, np.broadcast_to(counts.sum(axis=0), counts.shape))
+        case "random":
+            best = best_among(best, luck)
+        case _:
+            assert_never(ties)
+    return normalised(best.astype(np.float64))
+
+
+def best_among(open_to: NDArray[np.bool_], score: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of the classes still open in each row, those with the highest score."""
+    held = np.where(open_to, score, -np.inf)
+    return open_to & (held == held.max(axis=1, keepdims=True))

@@ -1,0 +1,374 @@
+"""Turn several people's answers to the same items into measures of how far they agree.
+
+Votes come as a table of counts (items × classes, from ``votes.counts``), sliders as numbers,
+probability answers as ``CrowdLabels``. Every measure is a ratio of sums over items (or over
+people), so its bootstrap resamples rows of sums: each result carries a percentile interval.
+
+Why not a library: the ``krippendorff`` package needs memory for items × distinct values
+squared (5.5 GB for 400 slider items), and statsmodels' Fleiss' kappa refuses items with unequal
+numbers of votes. Ours are closed forms, linear in the judgments; the tests hold them equal to
+both packages wherever those work.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.labels.divergence import Divergence, divergence_rows
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.subsample import checked_counts
+
+__all__ = [
+    "Agreement",
+    "WithinPerson",
+    "between_people",
+    "fleiss_kappa",
+    "krippendorff_interval",
+    "krippendorff_nominal",
+    "percent_agreement",
+    "within_person",
+]
+
+Counts = NDArray[np.float64] | NDArray[np.integer]  # (items, classes)
+Sums = NDArray[np.float64]  # (rows, parts): what each item or person adds to each sum
+
+DRAWS = 1000
+CHUNK = 2_000_000
+"""How many resampled rows are held at once."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One measure with its bootstrap interval."""
+
+    name: str
+    """What was measured: "Fleiss' kappa", "jensen-shannon between people" …"""
+    value: float
+    low: float
+    high: float
+    n: int
+    """How many items, or people, were resampled."""
+    level: float
+    """How often intervals made this way are meant to hold the true value."""
+
+
+@dataclass(frozen=True)
+class WithinPerson:
+    """How far people agree with themselves when they see an item again."""
+
+    divergence: Agreement
+    """Mean distance between the first and the repeated answer."""
+    changed_top: Agreement
+    """Share of repeats whose most probable class is another one."""
+    top_change: Agreement | None
+    """Mean absolute change of the largest probability where the class stayed; None if none did."""
+
+
+def percent_agreement(
+    table: Counts, *, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS
+) -> Agreement:
+    """Share of pairs of votes on an item that are equal, averaged over items with two or more.
+
+    >>> table = np.array([[3, 0], [1, 1], [0, 1]])
+    >>> percent_agreement(table, rng=np.random.default_rng(0)).value
+    0.5
+    """
+    votes = checked_counts(table)
+    votes = votes[votes.sum(axis=1) > 1]
+    sums = np.stack([_pair_agreement(votes), np.ones(len(votes))], axis=1)
+    return _measured("percent agreement", sums, _ratio, rng=rng, level=level, draws=draws)
+
+
+def fleiss_kappa(
+    table: Counts, *, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS
+) -> Agreement:
+    """Fleiss' kappa, (P̄ − Pₑ) / (1 − Pₑ); items may have unequal numbers of votes.
+
+    P̄ is the percent agreement, over items with two votes or more; Pₑ = Σ π² with π the mean
+    over all items of their vote shares, so that every item counts once (Gwet 2014). With equal
+    numbers of votes it is Fleiss' (1971) own.
+
+    >>> table = np.array([[4, 0], [0, 4], [2, 2], [1, 3]])
+    >>> round(fleiss_kappa(table, rng=np.random.default_rng(0)).value, 4)
+    0.4074
+    """
+    votes = checked_counts(table)
+    votes = votes[votes.sum(axis=1) > 0]
+    size = votes.sum(axis=1, keepdims=True)
+    paired = size > 1
+    sums = np.hstack([_pair_agreement(votes)[:, None], paired, np.ones_like(size), votes / size])
+    sums = sums if paired.any() else sums[:0]
+    return _measured("Fleiss' kappa", sums, _fleiss, rng=rng, level=level, draws=draws)
+
+
+def krippendorff_nominal(
+    table: Counts, *, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS
+) -> Agreement:
+    """Krippendorff's alpha for classes, from counts alone; items with one vote do not count.
+
+    α = 1 − (n−1) Σᵢ (nᵢ² − Σₖ nᵢₖ²)/(nᵢ−1) / (n² − Σₖ nₖ²), with nᵢ votes on item i, nₖ votes
+    for class k, and n in all.
+
+    >>> table = np.array([[4, 0], [0, 4], [2, 2], [1, 3]])
+    >>> round(krippendorff_nominal(table, rng=np.random.default_rng(0)).value, 4)
+    0.4444
+    """
+    votes = checked_counts(table)
+    votes = votes[votes.sum(axis=1) > 1]
+    size = votes.sum(axis=1)
+    apart = (size**2 - (votes**2).sum(axis=1)) / (size - 1)
+    sums = np.hstack([apart[:, None], votes])
+    name = "Krippendorff's alpha (nominal)"
+    return _measured(name, sums, _nominal_alpha, rng=rng, level=level, draws=draws)
+
+
+def krippendorff_interval(
+    values: NDArray[np.float64],
+    item: NDArray[np.integer],
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> Agreement:
+    """Krippendorff's alpha for numbers such as sliders, from variances alone.
+
+    ``values`` holds one number a judgment, or one row of sliders a judgment, each slider of an
+    item then being rated on its own; NaN is "not answered". With SS the sum of squares around
+    the mean, α = 1 − (n−1)/n · Σᵤ nᵤ SSᵤ/(nᵤ−1) / SS, over what was rated twice or more.
+
+    >>> values, item = np.array([1.0, 2, 5, 5, 9, 8]), np.array([0, 0, 1, 1, 2, 2])
+    >>> round(krippendorff_interval(values, item, rng=np.random.default_rng(0)).value, 4)
+    0.9667
+    """
+    values, item = _checked_ratings(values, item)
+    sums = _interval_sums(values, item)
+    name = "Krippendorff's alpha (interval)"
+    return _measured(name, sums, _interval_alpha, rng=rng, level=level, draws=draws)
+
+
+def between_people(
+    crowd: CrowdLabels,
+    divergence: Divergence = "jensen-shannon",
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> Agreement:
+    """Mean distance between different people's distributions of the same item.
+
+    All pairs of an item are averaged, then the items. Two answers by one person are no pair;
+    a judgment whose author is not recorded counts as a person of its own.
+
+    >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
+    >>> between_people(crowd, "total-variation", rng=np.random.default_rng(0)).value
+    1.0
+    """
+    distance, pairs = _distances_between(crowd, divergence)
+    sums = np.stack([distance[pairs > 0] / pairs[pairs > 0], np.ones((pairs > 0).sum())], axis=1)
+    name = f"{divergence} between people"
+    return _measured(name, sums, _ratio, rng=rng, level=level, draws=draws)
+
+
+def within_person(
+    first: CrowdLabels,
+    repeat: CrowdLabels,
+    divergence: Divergence = "jensen-shannon",
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> WithinPerson:
+    """How far people's repeated answers are from their first ones to the same item (S2-14).
+
+    Answers are matched by the names of item and person; repeats without a first answer are
+    left out. The top class stayed if the two answers share a most probable class. All repeats
+    count equally; the intervals resample people, because one person's repeats are alike.
+    """
+    before, after, person = _matched(first, repeat)
+    far = divergence_rows(before, after, divergence)
+    stayed = np.any(_is_top(before) & _is_top(after), axis=1)
+    change = np.abs(before.max(axis=1) - after.max(axis=1))
+
+    def measured(name: str, values: NDArray[np.float64], count: NDArray[np.float64]) -> Agreement:
+        sums = np.stack([_per_row(values * count, person), _per_row(count, person)], axis=1)
+        return _measured(name, sums, _ratio, rng=rng, level=level, draws=draws)
+
+    each, moved = np.ones(len(far)), 1.0 - stayed
+    return WithinPerson(
+        measured(f"{divergence} within people", far, each),
+        measured("changed top choice", moved, each),
+        measured("change of top probability", change, 1 - moved) if stayed.any() else None,
+    )
+
+
+def _measured(
+    name: str,
+    sums: Sums,
+    statistic: Callable[[Sums], NDArray[np.float64]],
+    *,
+    rng: np.random.Generator,
+    level: float,
+    draws: int,
+) -> Agreement:
+    if not 0 < level < 1:
+        raise DataError(f"The level of the interval is {level}; give a number between 0 and 1.")
+    if not len(sums):
+        raise DataError(f"The {name} needs an item with two answers or more, and there is none.")
+    value = float(statistic(sums.sum(axis=0, keepdims=True))[0])
+    if np.isnan(value):
+        raise DataError(
+            f"The {name} is undefined: all answers are the same, so there is no disagreement "
+            "by chance to compare with. Report that everyone agreed."
+        )
+    redrawn = statistic(_resampled(sums, rng, draws))
+    redrawn = redrawn[np.isfinite(redrawn)]  # a draw without any variation has no value
+    tail = (1 - level) / 2
+    low, high = np.quantile(redrawn, [tail, 1 - tail]) if len(redrawn) else (value, value)
+    return Agreement(name, value, float(low), float(high), len(sums), level)
+
+
+def _resampled(sums: Sums, rng: np.random.Generator, draws: int) -> Sums:
+    """Column totals of ``draws`` samples with replacement, shape (draws, parts)."""
+    n_rows = len(sums)
+    totals = np.empty((draws, sums.shape[1]))
+    step = max(1, CHUNK // n_rows)
+    for at in range(0, draws, step):
+        size = min(step, draws - at)
+        picks = rng.integers(n_rows, size=(size, n_rows)) + n_rows * np.arange(size)[:, None]
+        times = np.bincount(picks.ravel(), minlength=size * n_rows).reshape(size, n_rows)
+        totals[at : at + size] = times.astype(np.float64) @ sums
+    return totals
+
+
+def _ratio(totals: Sums) -> NDArray[np.float64]:
+    return _divided(totals[:, 0], totals[:, 1])
+
+
+def _fleiss(totals: Sums) -> NDArray[np.float64]:
+    observed = _divided(totals[:, 0], totals[:, 1])
+    by_chance = ((totals[:, 3:] / totals[:, [2]]) ** 2).sum(axis=1)
+    return _divided(observed - by_chance, 1 - by_chance)
+
+
+def _nominal_alpha(totals: Sums) -> NDArray[np.float64]:
+    votes = totals[:, 1:].sum(axis=1)
+    by_chance = votes**2 - (totals[:, 1:] ** 2).sum(axis=1)
+    return 1 - _divided((votes - 1) * totals[:, 0], by_chance)
+
+
+def _interval_alpha(totals: Sums) -> NDArray[np.float64]:
+    apart, n, total, squares = totals.T
+    spread = squares - total**2 / n
+    spread = np.where(spread <= 1e-12 * squares, 0, spread)  # a single value, but for rounding
+    return 1 - _divided((n - 1) * apart, n * spread)
+
+
+def _divided(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+
+
+def _pair_agreement(votes: NDArray[np.int64]) -> NDArray[np.float64]:
+    size = votes.sum(axis=1)
+    same = (votes * (votes - 1)).sum(axis=1)
+    return np.divide(same, size * (size - 1), out=np.zeros(len(votes)), where=size > 1)
+
+
+def _checked_ratings(
+    values: NDArray[np.float64], item: NDArray[np.integer]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    values = np.asarray(values, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values  # (judgments, sliders)
+    item = np.asarray(item)
+    if values.ndim != 2 or item.shape != (len(values),):
+        raise DataError(
+            f"The ratings have shape {values.shape} and the item positions {item.shape}; "
+            "expected one item position for each judgment."
+        )
+    if np.isinf(values).any():
+        raise DataError("A rating is infinite; expected numbers, or NaN for no answer.")
+    return values, np.unique(item, return_inverse=True)[1]
+
+
+def _interval_sums(values: NDArray[np.float64], item: NDArray[np.int64]) -> Sums:
+    """For each item: within-unit disagreement, count, sum and sum of squares."""
+    judgment, slider = np.nonzero(np.isfinite(values))
+    rating = values[judgment, slider]
+    unit = item[judgment] * values.shape[1] + slider
+    often = np.bincount(unit)[unit] > 1  # what was rated once cannot disagree
+    rating, unit = rating[often], unit[often]
+    if not len(rating):
+        return np.empty((0, 4))
+    rating = rating - rating.mean()  # keeps the sums of squares exact
+    used, unit = np.unique(unit, return_inverse=True)
+    n = np.bincount(unit).astype(np.float64)
+    around = rating - (_per_row(rating, unit) / n)[unit]
+    apart = n * _per_row(around**2, unit) / (n - 1)
+    parts = [apart, n, _per_row(rating, unit), _per_row(rating**2, unit)]
+    of_item = np.unique(used // values.shape[1], return_inverse=True)[1]
+    return np.stack([_per_row(part, of_item) for part in parts], axis=1)
+
+
+def _distances_between(
+    crowd: CrowdLabels, divergence: Divergence
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum of distances and number of pairs of each item."""
+    order = np.argsort(crowd.item, kind="stable")
+    item, person, probs = crowd.item[order], crowd.annotator[order], crowd.probs[order]
+    ends = np.cumsum(np.bincount(item, minlength=len(crowd.items)))
+    followers = ends[item] - np.arange(len(item)) - 1  # later judgments of the same item
+    distance = np.zeros(len(crowd.items))
+    pairs = np.zeros(len(crowd.items), dtype=np.int64)
+    # All pairs that lie `lag` rows apart at once: as many rounds as an item has judgments.
+    rows, lag = np.flatnonzero(followers > 0), 1
+    while len(rows):
+        strangers = rows[(person[rows] != person[rows + lag]) | (person[rows] == NOT_RECORDED)]
+        far = divergence_rows(probs[strangers], probs[strangers + lag], divergence)
+        distance += np.bincount(item[strangers], weights=far, minlength=len(distance))
+        pairs += np.bincount(item[strangers], minlength=len(pairs))
+        lag += 1
+        rows = rows[followers[rows] >= lag]
+    return distance, pairs
+
+
+def _matched(
+    first: CrowdLabels, repeat: CrowdLabels
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Rows of first and repeated answers, and the person's number, for each repeat."""
+    if set(first.classes) != set(repeat.classes):
+        odd = sorted(set(first.classes) ^ set(repeat.classes))
+        raise DataError(
+            f"Class {odd[0]!r} is in the first answers or the repeats, but not in both."
+        )
+    row_of: dict[tuple[str, str], int] = {}
+    for row, key in _named(first):
+        if key in row_of:
+            raise DataError(
+                f"Item {key[0]!r} has two first answers by {key[1]!r}; leave one of them out."
+            )
+        row_of[key] = row
+    found = [(row_of[key], row, key[1]) for row, key in _named(repeat) if key in row_of]
+    if not found:
+        raise DataError("No repeated answer has a first answer by the same person to compare with.")
+    before, after, people = zip(*found, strict=True)
+    columns = [repeat.classes.index(name) for name in first.classes]
+    person = np.unique(people, return_inverse=True)[1]
+    return first.probs[list(before)], repeat.probs[list(after)][:, columns], person
+
+
+def _named(crowd: CrowdLabels) -> list[tuple[int, tuple[str, str]]]:
+    return [
+        (row, (crowd.items[item], crowd.annotators[person]))
+        for row, (item, person) in enumerate(zip(crowd.item, crowd.annotator, strict=True))
+        if person != NOT_RECORDED
+    ]
+
+
+def _is_top(probs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return probs >= probs.max(axis=1, keepdims=True) - 1e-12
+
+
+def _per_row(values: NDArray[np.float64], row: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.bincount(row, weights=values).astype(np.float64, copy=False)

@@ -1,0 +1,211 @@
+"""Turn judgments into one distribution a judgment: recipes decide what silence meant.
+
+A judgment states some things and leaves others unsaid. ``RECIPES`` names the ways to
+complete it to a distribution; ``build`` applies one to every distinct answer and hands
+the rows back as ``CrowdLabels``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.judgments.formats.reading import sorted_names
+from sfumato.judgments.judgments import Judgments
+from sfumato.labels.build import forms, top_two
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.names import find
+from sfumato.provenance import Setting, Step
+
+__all__ = ["DEFAULT_GAMMA", "NONE_OF_THESE", "RECIPES", "Built", "Recipe", "build", "codes"]
+
+NONE_OF_THESE = "none of these"
+"""The extra class of yes/no/unsure labels (S4-11)."""
+
+DEFAULT_GAMMA = 0.1
+"""The mass kept back for classes that were not ruled out (S2-18), as chosen in the paper."""
+
+Option = Literal["gamma", "rule", "similarity"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A way from one answer to one distribution."""
+
+    kinds: tuple[str, ...]
+    """The questions whose answers it reads."""
+    complete: Callable[..., NDArray[np.float64]]
+    """``Statements`` (and its options) to rows; a row of NaN where an answer states too little."""
+    about: str
+    takes: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """The labels, and the judgments that state too little to become one."""
+
+    crowd: CrowdLabels
+    left_out: pl.DataFrame  # item, annotator, answer, reason
+
+
+_WITH_TOP = ("choose-one", "top-two", "sliders", "top-class", "sparse", "ranking", "confidence",
+             "distribution", "yes-no-unsure", "likely-set")  # fmt: skip
+
+RECIPES: dict[str, Recipe] = {
+    "votes": Recipe(_WITH_TOP, forms.votes, "all mass on the top choice (S0-06)"),
+    "top1-uniform": Recipe(
+        ("top-two",), top_two.top1_uniform,
+        "mass of the first choice, the rest over all other classes (S2-16)", ("rule",),
+    ),
+    "top1-clamp": Recipe(
+        ("top-two",), top_two.top1_clamp,
+        "mass of the first choice, the rest over classes not ruled out (S2-17)", ("gamma", "rule"),
+    ),
+    "top2-uniform": Recipe(
+        ("top-two",), top_two.top2_uniform,
+        "mass of both choices, the rest over all other classes (S2-16)", ("rule",),
+    ),
+    "top2-clamp": Recipe(
+        ("top-two",), top_two.top2_clamp,
+        "mass of both choices, the rest over classes not ruled out (S2-17)", ("gamma", "rule"),
+    ),
+    "top1-semantic": Recipe(
+        ("top-two",), top_two.top1_semantic,
+        "mass of the first choice, the rest by similarity to it (S2-20)", ("similarity",),
+    ),
+    "top2-semantic": Recipe(
+        ("top-two",), top_two.top2_semantic,
+        "mass of both choices, the rest by similarity to the first (S2-20)", ("similarity",),
+    ),
+    "select-top2": Recipe(
+        ("top-two",), top_two.select_top2, "half on each of the two choices, no numbers (S3-08)"
+    ),
+    "sliders": Recipe(
+        ("sliders", "top-class", "sparse", "distribution"), forms.sliders,
+        "scores divided by their sum (S1-14)",
+    ),
+    "typicality": Recipe(
+        ("typicality",), forms.typicality,
+        "typicality on the class shown, the rest over the others (S1-15)",
+    ),
+    "yes-unsure-equal": Recipe(
+        ("yes-no-unsure",), forms.yes_unsure_equal,
+        "yes and unsure count 1, no counts 0 (S4-09)",
+    ),
+    "yes-unsure-weighted": Recipe(
+        ("yes-no-unsure",), forms.yes_unsure_weighted, "yes counts 1, unsure a half (S4-10)"
+    ),
+    "likely-set": Recipe(
+        ("likely-set",), forms.likely_set, "equal mass on every label of the set (S2-01)"
+    ),
+    "ranking": Recipe(
+        ("ranking",), forms.ranking, "rank-order-centroid weights of the ordered labels (S2-01)"
+    ),
+    "confidence": Recipe(
+        ("confidence",), forms.confidence,
+        "the level's mass on the choice, the rest over the others (S2-01)",
+    ),
+}  # fmt: skip
+
+
+def build(
+    judgments: Judgments,
+    recipe: str,
+    *,
+    gamma: float | None = None,
+    rule: top_two.Rule | None = None,
+    similarity: NDArray[np.float64] | None = None,
+) -> Built:
+    """One distribution for each judgment, by a named recipe.
+
+    ``gamma`` and ``rule`` belong to the top-two recipes, ``similarity`` (classes × classes) to
+    the semantic ones; an option that the recipe does not take is an error.
+    """
+    chosen = find(RECIPES, recipe, what="recipe")
+    _check_kind(judgments, recipe, chosen)
+    given = {"gamma": gamma, "rule": rule, "similarity": similarity}
+    options = _options(recipe, chosen, given)
+    rows = chosen.complete(judgments.statements, **options)  # (answers, classes)
+    classes = judgments.question.classes
+    if rows.shape[1] > len(classes):
+        if judgments.question.options["none_of_these"]:
+            classes = (*classes, NONE_OF_THESE)
+        rows = rows[:, : len(classes)]
+    settings: dict[str, Setting] = {
+        name: value for name, value in options.items() if isinstance(value, str | float)
+    }
+    return _gather(judgments, rows, classes, Step(f"label {recipe}", settings))
+
+
+def codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Distinct names in natural order, and each row's place among them; null is NOT_RECORDED.
+
+    >>> codes(pl.Series(["10", "9", None]))
+    (('9', '10'), array([ 1,  0, -1]))
+    """
+    distinct = sorted_names(names.drop_nulls().unique().to_list())
+    places = pl.DataFrame({"name": distinct}, schema={"name": pl.String}).with_row_index("place")
+    found = pl.DataFrame({"name": names}).join(places, on="name", how="left", maintain_order="left")
+    return tuple(distinct), found["place"].cast(pl.Int64).fill_null(NOT_RECORDED).to_numpy()
+
+
+def _check_kind(judgments: Judgments, name: str, recipe: Recipe) -> None:
+    kind = judgments.question.kind
+    if kind not in recipe.kinds:
+        fitting = sorted(other for other, known in RECIPES.items() if kind in known.kinds)
+        raise DataError(
+            f"The recipe {name!r} reads answers to {' or '.join(recipe.kinds)}, but the question "
+            f"was {kind}. Recipes for {kind}: {', '.join(fitting)}."
+        )
+
+
+def _options(name: str, recipe: Recipe, given: Mapping[str, object]) -> dict[str, object]:
+    for option, value in given.items():
+        if value is not None and option not in recipe.takes:
+            takes = ", ".join(recipe.takes) or "no options"
+            raise DataError(f"The recipe {name!r} takes no {option} (it takes {takes}).")
+    defaults: dict[str, object] = {"gamma": DEFAULT_GAMMA, "rule": "consistent"}
+    options: dict[str, object] = {
+        option: defaults.get(option) if given[option] is None else given[option]
+        for option in recipe.takes
+    }
+    gamma = options.get("gamma", 0.0)
+    assert isinstance(gamma, int | float)
+    if not 0 <= gamma < 1:
+        raise DataError(f"gamma is the share of mass kept back: 0 or more, below 1, not {gamma}.")
+    if "similarity" in options and options["similarity"] is None:
+        raise DataError(
+            f"The recipe {name!r} needs the similarity of the classes: give a file of word "
+            "vectors (--vectors)."
+        )
+    return options
+
+
+def _gather(
+    judgments: Judgments, rows: NDArray[np.float64], classes: tuple[str, ...], step: Step
+) -> Built:
+    index = judgments.statements.index
+    usable = np.isfinite(rows.sum(axis=1))[index]  # (judgments,)
+    table = judgments.table.filter(pl.Series(usable))
+    if not len(table):
+        raise DataError(f"None of the {len(index)} answers states enough for {step.name!r}.")
+    items, item = codes(table["item"])
+    annotators, annotator = codes(table["annotator"])
+    left_out = judgments.table.filter(pl.Series(~usable)).select(
+        "item", "annotator", "answer", reason=pl.lit(f"states too little for {step.name!r}")
+    )
+    step = Step(step.name, {**step.settings, "left_out": len(left_out)})
+    crowd = CrowdLabels(
+        items,
+        annotators,
+        classes,
+        item,
+        annotator,
+        rows[index[usable]],
+        (*judgments.provenance, step),
+    )
+    return Built(crowd, left_out)

@@ -1,0 +1,270 @@
+"""Turn two label sets over the same items into distances, one an item, or a correlation.
+
+The second set is brought into the item and class order of the first, and may hold more items.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.stats import rankdata
+
+from sfumato.errors import DataError
+from sfumato.labels.divergence import jensen_shannon_rows, kl_rows, total_variation_rows
+from sfumato.labels.labelset import LabelSet, align
+from sfumato.labels.signals import entropy
+
+__all__ = [
+    "Correlation",
+    "Distance",
+    "Pair",
+    "class_blind_wasserstein",
+    "closest_pairs",
+    "entropy_correlation",
+    "farthest_pairs",
+    "jensen_shannon",
+    "kl",
+    "total_variation",
+    "wasserstein",
+]
+
+PerItem = NDArray[np.float64]  # (items,)
+
+Correlation = Literal["pearson", "spearman"]
+
+Distance = Callable[[LabelSet, LabelSet], PerItem]
+"""Any function here of two label sets; give ``wasserstein`` its cost with a ``lambda``."""
+
+ROUNDING = 1e-12
+"""Differences below this come from the order of a sum, not from people."""
+
+LP_VARIABLES = 20_000
+"""How many flows are solved together: enough to spare overhead, few enough to stay quick."""
+
+LP_TOLERANCE = 1e-10
+"""The tightest that HiGHS accepts; the distances are right to about this times the cost."""
+
+
+class Pair(NamedTuple):
+    """One item as the two sets see it."""
+
+    item: str
+    distance: float
+    first: NDArray[np.float64]  # (classes,)
+    second: NDArray[np.float64]  # (classes,), in the class order of the first
+
+
+def entropy_correlation(first: LabelSet, second: LabelSet, kind: Correlation = "pearson") -> float:
+    """Whether two sets find the same items uncertain: correlation of their entropies (S3-15).
+
+    >>> first = LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5], [1, 0]])
+    >>> second = LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [1, 0]])
+    >>> round(entropy_correlation(first, second), 12)
+    1.0
+    """
+    first, second = align(first, second)
+    x, y = entropy(first), entropy(second)
+    for name, signal in (("first", x), ("second", y)):
+        if len(signal) < 2 or np.ptp(signal) <= ROUNDING:
+            raise DataError(
+                f"The {name} label set has the same entropy on every item, "
+                "so a correlation with it is undefined. Compare sets that vary."
+            )
+    match kind:
+        case "pearson":
+            pass
+        case "spearman":  # rounded, because the order of a sum must not make ranks
+            x, y = rankdata(x.round(12)), rankdata(y.round(12))
+        case _:
+            assert_never(kind)
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def total_variation(first: LabelSet, second: LabelSet) -> PerItem:
+    """The mass that lies on other classes: half the sum of absolute differences.
+
+    >>> first = LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])
+    >>> second = LabelSet(("a",), ("dog", "cat"), [[0.5, 0.5]])
+    >>> total_variation(first, second).round(3)
+    array([0.2])
+    """
+    first, second = align(first, second)
+    return total_variation_rows(first.probs, second.probs)
+
+
+def jensen_shannon(first: LabelSet, second: LabelSet) -> PerItem:
+    """Jensen–Shannon divergence in nats, at most log 2; the divergence, not its square root."""
+    first, second = align(first, second)
+    return jensen_shannon_rows(first.probs, second.probs)
+
+
+def kl(first: LabelSet, second: LabelSet) -> PerItem:
+    """Kullback–Leibler divergence Σ p log(p/q) in nats, of the second from the first (S4-30).
+
+    Infinite where the second set gives no mass to a class that the first does.
+    """
+    first, second = align(first, second)
+    return kl_rows(first.probs, second.probs)
+
+
+def wasserstein(first: LabelSet, second: LabelSet, cost: NDArray[np.float64]) -> PerItem:
+    """The least cost of moving each row of the first into that of the second.
+
+    ``cost[i, j]`` is the price of moving all mass from class i to class j, with rows and columns
+    in the class order of ``first`` and zeros on the diagonal. This is the class-aware distance:
+    cat for dog may be cheap and cat for truck dear. With cost 1 for any change it is the total
+    variation. Solved exactly, as a linear program where no closed form applies.
+
+    >>> first = LabelSet(("a",), ("cat", "dog", "truck"), [[1, 0, 0]])
+    >>> second = LabelSet(("a",), ("cat", "dog", "truck"), [[0.5, 0.3, 0.2]])
+    >>> wasserstein(first, second, np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]])).round(3)
+    array([1.1])
+    """
+    first, second = align(first, second)
+    cost = _checked_cost(cost, first.classes)
+    supply = first.probs / first.probs.sum(axis=1, keepdims=True)  # rows may be off by 1e-6
+    demand = second.probs / second.probs.sum(axis=1, keepdims=True)
+    if _obeys_triangle(cost):  # then what both hold in common stays where it is
+        common = np.minimum(supply, demand)
+        supply, demand = supply - common, demand - common
+    return _transport(supply, demand, cost)
+
+
+def class_blind_wasserstein(first: LabelSet, second: LabelSet) -> PerItem:
+    """The published "Wasserstein distance" of S3-14, which ignores which class holds the mass.
+
+    It compares the two rows as bags of K numbers, so (1, 0) and (0, 1) are at distance 0: it
+    tells how similarly the mass is spread, not whether it is in the same place. Kept to
+    reproduce the published 0.028; use ``wasserstein`` to compare labels. For two bags of one
+    size it is the mean difference of the sorted values, what
+    ``scipy.stats.wasserstein_distance(row, other_row)`` returns.
+
+    >>> first = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    >>> class_blind_wasserstein(first, LabelSet(("a",), ("cat", "dog"), [[0, 1]]))
+    array([0.])
+    """
+    first, second = align(first, second)
+    apart = np.sort(first.probs, axis=1) - np.sort(second.probs, axis=1)
+    return np.abs(apart).mean(axis=1)
+
+
+def closest_pairs(
+    first: LabelSet, second: LabelSet, count: int, distance: Distance = total_variation
+) -> list[Pair]:
+    """The ``count`` items on which the two sets differ least, nearest first (S3-17).
+
+    Equal distances are listed by item name; if there are fewer items, all are listed.
+    """
+    return _pairs(first, second, count, distance, towards=1)
+
+
+def farthest_pairs(
+    first: LabelSet, second: LabelSet, count: int, distance: Distance = total_variation
+) -> list[Pair]:
+    """The ``count`` items on which the two sets differ most, farthest first (S3-17).
+
+    >>> first = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [1, 0]])
+    >>> second = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [0, 1]])
+    >>> [pair.item for pair in farthest_pairs(first, second, 1)]
+    ['b']
+    """
+    return _pairs(first, second, count, distance, towards=-1)
+
+
+def _pairs(
+    first: LabelSet, second: LabelSet, count: int, distance: Distance, *, towards: int
+) -> list[Pair]:
+    if count < 0:
+        raise DataError(f"{count} pairs were asked for; ask for 0 or more.")
+    first, second = align(first, second)
+    apart = distance(first, second)
+    order = np.lexsort((np.array(first.items), towards * apart))[:count]
+    return [
+        Pair(first.items[row], float(apart[row]), first.probs[row], second.probs[row])
+        for row in order
+    ]
+
+
+def _checked_cost(cost: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:
+    cost = np.asarray(cost, dtype=np.float64)
+    if cost.shape != (len(classes), len(classes)):
+        raise DataError(
+            f"There are {len(classes)} classes but costs of shape {cost.shape}; "
+            "expected one row and one column a class."
+        )
+    if not np.isfinite(cost).all() or (cost < 0).any() or np.diag(cost).any():
+        bad = ~np.isfinite(cost) | (cost < 0) | ((cost != 0) & np.eye(len(classes), dtype=np.bool_))
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"Moving from {classes[row]!r} to {classes[column]!r} costs {cost[row, column]}; "
+            "costs are finite, not negative, and 0 for staying."
+        )
+    return cost
+
+
+def _obeys_triangle(cost: NDArray[np.float64]) -> bool:
+    return all(
+        bool((cost <= cost[:, [k]] + cost[[k], :] + ROUNDING).all()) for k in range(len(cost))
+    )
+
+
+def _transport(
+    supply: NDArray[np.float64], demand: NDArray[np.float64], cost: NDArray[np.float64]
+) -> PerItem:
+    """Least cost for each row, supply and demand being of equal total but for rounding."""
+    moved = np.minimum(supply.sum(axis=1), demand.sum(axis=1))
+    busy = np.flatnonzero(moved)
+    # Scaled to one, so that the solver's tolerance is relative and equal shapes are equal rows.
+    supply = supply[busy] / supply[busy].sum(axis=1, keepdims=True)
+    demand = demand[busy] / demand[busy].sum(axis=1, keepdims=True)
+    each = ((supply @ cost) * demand).sum(axis=1)  # right where one side is a single class
+    sides = np.minimum((supply > 0).sum(axis=1), (demand > 0).sum(axis=1))
+    hard = np.flatnonzero(sides > 1)
+    dearest = cost.max()
+    if len(hard) and dearest > 0:
+        problems, which = np.unique(
+            np.hstack([supply[hard], demand[hard]]), axis=0, return_inverse=True
+        )
+        each[hard] = dearest * _solve(problems, cost / dearest)[which]
+    least = np.zeros(len(moved))
+    least[busy] = moved[busy] * each
+    return least
+
+
+def _solve(problems: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    step = max(1, LP_VARIABLES // cost.size)
+    parts = [problems[at : at + step] for at in range(0, len(problems), step)]
+    return np.concatenate([_solve_together(part, cost) for part in parts])
+
+
+def _solve_together(
+    problems: NDArray[np.float64], cost: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Several transport problems as one linear program, a block each."""
+    supply, demand = np.hsplit(problems, 2)
+    row, source, sink = np.nonzero((supply[:, :, None] > 0) & (demand[:, None, :] > 0))
+    # One sink of a problem needs no equation: what is left over arrives there. The largest, so
+    # that the rounding of the totals cannot make the problem infeasible.
+    counted = sink != demand.argmax(axis=1)[row]
+    flows = np.arange(len(row))
+    width = 2 * len(cost)
+    equation = np.concatenate([row * width + source, (row * width + len(cost) + sink)[counted]])
+    used, position = np.unique(equation, return_inverse=True)
+    flow = np.concatenate([flows, flows[counted]])
+    balance = coo_array((np.ones(len(flow)), (position, flow)), shape=(len(used), len(flows)))
+    solved = linprog(
+        cost[source, sink],
+        A_eq=balance.tocsr(),
+        b_eq=problems.ravel()[used],
+        method="highs",
+        options={
+            "primal_feasibility_tolerance": LP_TOLERANCE,
+            "dual_feasibility_tolerance": LP_TOLERANCE,
+        },
+    )
+    assert solved.status == 0, solved.message
+    paid = np.bincount(row, weights=solved.x * cost[source, sink], minlength=len(problems))
+    return paid.astype(np.float64, copy=False)

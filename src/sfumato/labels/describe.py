@@ -1,0 +1,293 @@
+"""Turn judgments into a description: people, times, agreement, repeats, oddities, exclusions.
+
+Everything is plain lists, dicts and numbers, ready to be printed as JSON or as text. A
+number that the judgments cannot tell is None.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import DataError
+from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.judgments import VIEWS, Judgments, duplicated, select
+from sfumato.judgments.mixes import MixJudgments
+from sfumato.judgments.quality import accuracy, repeats, times, what_if
+from sfumato.judgments.statements import ODDITIES
+from sfumato.labels.aggregate.heldout import held_out_log_loss
+from sfumato.labels.agreement import (
+    Agreement,
+    between_people,
+    fleiss_kappa,
+    krippendorff_nominal,
+    percent_agreement,
+    within_person,
+)
+from sfumato.labels.build import build
+from sfumato.labels.labelset import CrowdLabels
+from sfumato.labels.signals import (
+    concentration,
+    entropy,
+    mean_uncertainty,
+    non_max_mass,
+    possible_labels,
+    support_size,
+    unsure_proportion,
+    variance_of_top,
+)
+from sfumato.labels.votes import counts, votes_of
+from sfumato.provenance import Step, is_simulated
+
+__all__ = ["DEFAULT_RECIPE", "describe", "describe_other", "score_aggregators"]
+
+DEFAULT_RECIPE: dict[str, str] = {
+    "choose-one": "votes",
+    "top-two": "top2-clamp",
+    "sliders": "sliders",
+    "typicality": "typicality",
+    "yes-no-unsure": "yes-unsure-weighted",
+    "top-class": "sliders",
+    "sparse": "sliders",
+    "likely-set": "likely-set",
+    "ranking": "ranking",
+    "confidence": "confidence",
+    "distribution": "sliders",
+}
+"""The recipe that uses all that a question asks for."""
+
+EXAMPLES = 3
+"""How many examples of an oddity or a rejected row are shown."""
+
+
+def describe(
+    judgments: Judgments, *, rules: Sequence[str] = (), rng: np.random.Generator
+) -> dict[str, Any]:
+    """What was collected, and what the named quality rules would change."""
+    chosen = select(judgments)
+    recipe = DEFAULT_RECIPE[judgments.question.kind]
+    crowd = build(chosen, recipe).crowd
+    question = judgments.question
+    return {
+        "simulated": is_simulated(judgments.provenance),
+        "question": {
+            "kind": question.kind,
+            "version": question.version,
+            "classes": list(question.classes),
+        },
+        "judgments": len(judgments),
+        "people": len(judgments.annotators) or None,
+        "items": judgments.table["item"].n_unique(),
+        "views": _views(judgments),
+        "selected": len(chosen),
+        "per_item": _spread(_per_name(chosen, "item"), histogram=True),
+        "per_person": _spread(_per_name(chosen, "annotator")),
+        "times": _times(chosen),
+        "accuracy": _accuracy(chosen),
+        "repeats": _repeats(judgments, recipe, rng),
+        "agreement": _agreement(crowd, rng),
+        "labels": _labels(chosen, crowd, recipe),
+        "oddities": _oddities(judgments),
+        "rejected": _rejected(judgments),
+        "remarks": _remarks(judgments),
+        "exclusions": what_if(judgments, rules).to_dicts() if rules else [],
+    }
+
+
+def describe_other(found: Comparisons | MixJudgments) -> dict[str, Any]:
+    """What was collected of judgments that are not about the classes of single items."""
+    table = found.table
+    numbers: list[tuple[str, float | None]] = [
+        (f"{view} views", count) for view, count in sorted(Counter(table["view"].to_list()).items())
+    ]
+    if "seconds" in table.columns and table["seconds"].drop_nulls().len():
+        numbers.append(("median seconds an answer", table["seconds"].median()))
+    if isinstance(found, MixJudgments):
+        numbers.extend(_by_shown(found))
+    return {
+        "what": type(found).__name__,
+        "judgments": len(found),
+        "people": table["annotator"].drop_nulls().n_unique(),
+        "numbers": numbers,
+        "rejected": _rejected(found),
+        "remarks": _remarks(found),
+    }
+
+
+def score_aggregators(judgments: Judgments, *, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Every aggregator that fits, by the log-loss of votes it has not seen (no truth needed)."""
+    crowd = build(select(judgments), DEFAULT_RECIPE[judgments.question.kind]).crowd
+    scored = held_out_log_loss(crowd, rng=rng)
+    return [asdict(row) for row in sorted(scored, key=lambda row: row.log_loss)]
+
+
+def _by_shown(mixes: MixJudgments) -> list[tuple[str, float | None]]:
+    shown = (
+        mixes.table.filter(pl.col("shown").is_not_null())
+        .group_by("shown")
+        .agg(pl.col("perceived").median(), pl.col("confidence").mean())
+        .sort("shown")
+    )
+    return [
+        pair
+        for row in shown.iter_rows(named=True)
+        for pair in (
+            (f"median perceived share at {row['shown']:g}", row["perceived"]),
+            (f"mean confidence at {row['shown']:g}", row["confidence"]),
+        )
+    ]
+
+
+def _views(judgments: Judgments) -> dict[str, int]:
+    found = Counter(judgments.table["view"].to_list())
+    known = {view: found[view] for view in VIEWS if found[view]}
+    return {**known, "duplicates": int(duplicated(judgments).sum())}
+
+
+def _per_name(judgments: Judgments, column: str) -> pl.Series:
+    return judgments.table[column].drop_nulls().value_counts()["count"]
+
+
+def _spread(values: pl.Series, *, histogram: bool = False) -> dict[str, Any] | None:
+    if not len(values):
+        return None
+    found: dict[str, Any] = {
+        "min": values.min(),
+        "median": values.median(),
+        "mean": values.mean(),
+        "max": values.max(),
+    }
+    if histogram:
+        tally = Counter(values.to_list())
+        found["histogram"] = {str(count): tally[count] for count in sorted(tally)}
+    return found
+
+
+def _times(judgments: Judgments) -> dict[str, Any] | None:
+    taken = times(judgments)
+    if not taken.answers:
+        return None
+    return {
+        "answers": taken.answers,
+        "median": taken.median,
+        "mean": taken.mean,
+        "median_by_person": _spread(taken.people["median"]),
+        "median_by_item": _spread(taken.items["median"]),
+        "median_by_position": dict(
+            zip(map(str, taken.places["order"]), taken.places["median"], strict=True)
+        ),
+    }
+
+
+def _accuracy(judgments: Judgments) -> dict[str, Any] | None:
+    seen = accuracy(judgments)
+    if not seen.answers:
+        return None
+    return {"answers": seen.answers, "top1": seen.top1, "top2": seen.top2}
+
+
+def _repeats(judgments: Judgments, recipe: str, rng: np.random.Generator) -> dict[str, Any] | None:
+    found = repeats(judgments)
+    if not len(found.pairs):
+        return None
+    seen_again = (judgments.table["view"] == "repeat").to_numpy()
+    first = build(select(judgments), recipe).crowd
+    again = build(judgments.take(seen_again, Step("select repeats")), recipe).crowd
+    return {
+        "pairs": len(found.pairs),
+        "unpaired": found.unpaired,
+        "changed": _number(found.changed),
+        "points": _number(found.points),
+        "within_person": _interval(within_person(first, again, rng=rng).divergence),
+    }
+
+
+def _agreement(crowd: CrowdLabels, rng: np.random.Generator) -> list[dict[str, Any]]:
+    votes = counts(votes_of(crowd))
+    measures = [percent_agreement, fleiss_kappa, krippendorff_nominal]
+    found = []
+    for measure in measures:
+        try:
+            found.append(_interval(measure(votes, rng=rng)))
+        except DataError:  # fewer than two votes on every item: nothing to agree about
+            continue
+    if found:
+        found.append(_interval(between_people(crowd, rng=rng)))
+    return found
+
+
+def _labels(judgments: Judgments, crowd: CrowdLabels, recipe: str) -> dict[str, Any]:
+    labels = crowd.mean()
+    doubt = entropy(labels)
+    stated = judgments.statements
+    _, item = np.unique(judgments.table["item"].to_numpy(), return_inverse=True)
+    n_items = int(item.max()) + 1
+    found = {
+        "recipe": recipe,
+        "mean_entropy": float(doubt.mean()),
+        "mean_non_max_mass": float(non_max_mass(labels).mean()),
+        "variance_of_top": variance_of_top(labels),
+        "at_most_two_labels": float((support_size(labels) <= 2).mean()),
+        "zero_entropy": float((doubt == 0).mean()),
+        "entropy_in_top_30_percent": _number(concentration(doubt, 0.3)),
+    }
+    if stated.ruled_out.any():
+        possible = possible_labels(stated.ruled_out[stated.index], item, n_items)
+        found["mean_possible_labels"] = float(possible.mean())
+    if stated.unsure.any():
+        unsure = stated.unsure[stated.index]
+        found["mean_uncertainty"] = float(mean_uncertainty(unsure, item, n_items).mean())
+        found["unsure_proportion"] = float(unsure_proportion(unsure, item, n_items).mean())
+    return found
+
+
+def _oddities(judgments: Judgments) -> list[dict[str, Any]]:
+    stated, table = judgments.statements, judgments.table
+    found = []
+    for name, about in ODDITIES.items():
+        rows = np.flatnonzero(stated.oddities[name][stated.index])
+        if len(rows):
+            examples = table[rows[:EXAMPLES].tolist()].select("item", "annotator", "answer")
+            found.append(
+                {
+                    "name": name,
+                    "about": about,
+                    "count": len(rows),
+                    "examples": examples.to_dicts(),
+                }
+            )
+    return found
+
+
+def _remarks(found: Judgments | Comparisons | MixJudgments) -> list[dict[str, Any]]:
+    return [asdict(remark) for remark in found.remarks]
+
+
+def _rejected(judgments: Judgments | Comparisons | MixJudgments) -> dict[str, Any]:
+    reasons = Counter((row.field, row.reason) for row in judgments.rejected)
+    return {
+        "count": len(judgments.rejected),
+        "reasons": [
+            {"field": field, "reason": reason, "count": count}
+            for (field, reason), count in reasons.most_common(10)
+        ],
+        "examples": [str(row) for row in judgments.rejected[:EXAMPLES]],
+    }
+
+
+def _interval(measured: Agreement) -> dict[str, Any]:
+    return {
+        "name": measured.name,
+        "value": _number(measured.value),
+        "low": _number(measured.low),
+        "high": _number(measured.high),
+        "n": measured.n,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,212 @@
+"""Read and write labels: ``item`` (and ``annotator``), then one column a class.
+
+Parquet and CSV hold nothing else, so that any tool can read them. What else is known
+(provenance, how many judgments stand behind each row) is in a JSON file beside them.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.judgments.formats.reading import open_text
+from sfumato.labels.build import codes
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
+from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
+
+__all__ = ["check_output", "read_crowd_labels", "read_labels", "to_table", "write_labels"]
+
+SUFFIXES = (".parquet", ".csv")
+
+
+def check_output(path: Path) -> None:
+    """Refuse a name that labels cannot be written to, before any work is done."""
+    if path.suffix not in SUFFIXES:
+        raise DataError(f"Labels are written as .parquet or .csv, not as {path.name!r}.")
+    if not path.parent.is_dir():
+        raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
+
+
+def to_table(labels: LabelSet | CrowdLabels) -> pl.DataFrame:
+    """The labels as a table: item, for ``CrowdLabels`` the annotator, then one column a class."""
+    reserved = [name for name in labels.classes if name in ("item", "annotator")]
+    if reserved:
+        raise DataError(f"A class cannot be called {reserved[0]!r} in a label file; rename it.")
+    if isinstance(labels, CrowdLabels):
+        who = pl.Series([*labels.annotators, None], dtype=pl.String)[_null_last(labels)]
+        ids = {"item": pl.Series(labels.items, dtype=pl.String)[labels.item], "annotator": who}
+    else:
+        ids = {"item": pl.Series(labels.items, dtype=pl.String)}
+    columns = {name: labels.probs[:, place] for place, name in enumerate(labels.classes)}
+    return pl.DataFrame({**ids, **columns})
+
+
+def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
+    """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
+    check_output(path)
+    table = to_table(labels)
+    if path.suffix == ".parquet":
+        table.write_parquet(path)
+    else:
+        table.write_csv(path)
+    beside: dict[str, object] = {"provenance": to_json(labels.provenance)}
+    if isinstance(labels, LabelSet):
+        beside["judgments"] = labels.weight.tolist()
+    _beside(path).write_text(json.dumps(beside, indent=1) + "\n", encoding="utf-8")
+
+
+def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet:
+    """Read labels or predictions: ``.parquet``, ``.csv``, ``.npz``, ``.npy`` or ``.json``.
+
+    A file with several rows an item (per annotator) is averaged. Arrays without names get the
+    items "0", "1", … and the given ``classes``.
+    """
+    if path.suffix in (".npy", ".npz"):
+        return _from_array(path, classes)
+    crowd = read_crowd_labels(path, classes=classes)
+    if len(crowd) > len(crowd.items):
+        return crowd.mean()
+    weight, provenance = _read_beside(path, crowd.provenance)
+    rows = np.empty(len(crowd.items), dtype=np.int64)
+    rows[crowd.item] = np.arange(len(crowd))
+    if len(weight) == len(crowd):
+        weight = weight[rows]
+    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, provenance)
+
+
+def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> CrowdLabels:
+    """Read labels with one row a judgment; without a column ``annotator`` people are unknown."""
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    match path.suffix:
+        case ".parquet" | ".csv":
+            table, names = _read_table(path, classes)
+        case ".json":
+            table, names = _read_rows(path, classes)
+        case _:
+            raise DataError(
+                f"{path.name} is not a label file: expected .parquet, .csv, .npz, .npy or .json."
+            )
+    items, item = codes(table["item"])
+    annotators, annotator = codes(table["annotator"])
+    probs = table.select(names).to_numpy()
+    step = Step("read labels", {}, {path.name: fingerprint_file(path)})
+    try:
+        return CrowdLabels(items, annotators, tuple(names), item, annotator, probs, (step,))
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def _null_last(labels: CrowdLabels) -> NDArray[np.int64]:
+    return np.where(labels.annotator == NOT_RECORDED, len(labels.annotators), labels.annotator)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
+
+
+def _read_beside(path: Path, provenance: Provenance) -> tuple[NDArray[np.float64], Provenance]:
+    beside = _beside(path)
+    if not beside.is_file():
+        return np.empty(0), provenance
+    stored = json.loads(beside.read_text(encoding="utf-8"))
+    return np.array(stored.get("judgments", [])), (*from_json(stored["provenance"]), *provenance)
+
+
+def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
+    try:
+        if path.suffix == ".parquet":
+            table = pl.read_parquet(path)
+        else:
+            table = pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
+    if "item" not in table.columns:
+        raise DataError(
+            f"{path.name} has no column 'item'. A label file has item, then one column a class."
+        )
+    if "annotator" not in table.columns:
+        table = table.with_columns(annotator=pl.lit(None, dtype=pl.String))
+    names = _in_order(
+        path, [name for name in table.columns if name not in ("item", "annotator")], classes
+    )
+    numbers = table.with_columns(pl.col(names).cast(pl.Float64, strict=False))
+    for name in names:
+        lost = numbers[name].is_null()
+        if lost.any():
+            row = int(lost.arg_max() or 0)
+            raise DataError(
+                f"{path.name}, row {row + 1}, column {name!r}: {table[name][row]!r} is no number."
+            )
+    return numbers.with_columns(pl.col("item", "annotator").cast(pl.String)), names
+
+
+def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
+    """Released JSON files: item to a row, or to a list of rows, one a person."""
+    try:
+        with open_text(path) as file:
+            stored = json.load(file)
+        pairs = [
+            (str(item), row)
+            for item, rows in stored.items()
+            for row in (rows if isinstance(rows[0], list) else [rows])
+        ]
+        width = len(pairs[0][1])
+        values = np.array([row for _, row in pairs], dtype=np.float64).reshape(len(pairs), width)
+    except (json.JSONDecodeError, AttributeError, TypeError, ValueError, IndexError, KeyError):
+        raise DataError(
+            f'{path.name} holds no labels: expected {{"item": [p, …]}} or '
+            '{"item": [[p, …], …]} with rows of one length.'
+        ) from None
+    names = _named(path, width, classes)
+    table = pl.DataFrame(values, schema=names).with_columns(
+        item=pl.Series([item for item, _ in pairs], dtype=pl.String),
+        annotator=pl.lit(None, dtype=pl.String),
+    )
+    return table, names
+
+
+def _from_array(path: Path, classes: Sequence[str] | None) -> LabelSet:
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    try:
+        loaded = np.load(path)
+        stored = {"probs": loaded} if path.suffix == ".npy" else dict(loaded)
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {error}.") from None
+    if "probs" not in stored or stored["probs"].ndim != 2:
+        raise DataError(f"{path.name} holds no array 'probs' of shape (items, classes).")
+    probs = stored["probs"].astype(np.float64)
+    items = stored.get("items", np.arange(len(probs)))
+    names = stored["classes"] if "classes" in stored else _named(path, probs.shape[1], classes)
+    step = Step("read labels", {}, {path.name: fingerprint_file(path)})
+    # Predictions stored as float32 miss one by rounding; the rounding is undone, not more.
+    sums = probs.sum(axis=1, keepdims=True)
+    if np.allclose(sums, 1, rtol=0, atol=1e-4):
+        probs = probs / sums
+    try:
+        return LabelSet(tuple(map(str, items)), tuple(map(str, names)), probs, provenance=(step,))
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def _named(path: Path, width: int, classes: Sequence[str] | None) -> list[str]:
+    names = list(classes) if classes else [str(place) for place in range(width)]
+    if len(names) != width:
+        raise DataError(f"{path.name} has {width} columns, but {len(names)} classes are named.")
+    return names
+
+
+def _in_order(path: Path, found: list[str], classes: Sequence[str] | None) -> list[str]:
+    if classes is None:
+        return found
+    if set(classes) != set(found):
+        odd = sorted(set(classes) ^ set(found))
+        raise DataError(
+            f"{path.name} and the list of classes disagree about {', '.join(map(repr, odd[:5]))}."
+        )
+    return list(classes)

@@ -1,0 +1,151 @@
+"""Turn labels and judgments into one number an item that says how uncertain people were.
+
+Entropy and its relatives read a ``LabelSet``. What people said about being unsure, or ruled
+out, does not survive in the label, so those signals read the judgments: a boolean array with
+a row a judgment and a column a class, and ``item``, the position of each judgment's item.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet
+
+__all__ = [
+    "concentration",
+    "entropy",
+    "mean_uncertainty",
+    "non_max_mass",
+    "possible_labels",
+    "support_size",
+    "top_probability",
+    "unsure_proportion",
+    "variance_of_top",
+]
+
+PerItem = NDArray[np.float64]  # (items,)
+Marks = NDArray[np.bool_]  # (judgments, classes)
+Codes = NDArray[np.integer]  # (judgments,)
+
+
+def entropy(labels: LabelSet) -> PerItem:
+    """Shannon entropy of each row in nats, with 0 log 0 = 0.
+
+    >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5], [1, 0]])
+    >>> entropy(labels).round(4)
+    array([0.6931, 0.    ])
+    """
+    return entr(labels.probs).sum(axis=1)
+
+
+def top_probability(labels: LabelSet) -> PerItem:
+    """The largest probability of each row."""
+    return labels.probs.max(axis=1)
+
+
+def non_max_mass(labels: LabelSet) -> PerItem:
+    """The mass of each row that is not on its largest entry (S1-16)."""
+    return labels.probs.sum(axis=1) - labels.probs.max(axis=1)
+
+
+def support_size(labels: LabelSet) -> NDArray[np.int64]:
+    """How many classes of each row have any mass."""
+    return (labels.probs > 0).sum(axis=1)
+
+
+def variance_of_top(labels: LabelSet) -> float:
+    """Variance over items of the largest probability, dividing by the number of items (S1-48).
+
+    The population variance (``ddof=0``) is the one that reproduces the published figure.
+
+    >>> variance_of_top(LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5], [1, 0]]))
+    0.0625
+    """
+    return float(np.var(top_probability(labels)))
+
+
+def mean_uncertainty(unsure: Marks, item: Codes, n_items: int) -> PerItem:
+    """Mean over an item's judgments of u = unsure answers / number of classes (S4-46, S4-47).
+
+    An item nobody judged is NaN: nothing is known about it.
+
+    >>> unsure = np.array([[True, False, True, False], [False, False, False, False]])
+    >>> mean_uncertainty(unsure, np.array([0, 0]), 2)
+    array([0.25,  nan])
+    """
+    return _mean_per_item(np.mean(_marked(unsure), axis=1), item, n_items)
+
+
+def unsure_proportion(unsure: Marks, item: Codes, n_items: int) -> PerItem:
+    """Share of an item's judgments with at least one unsure answer (S4-48); NaN where none.
+
+    >>> unsure = np.array([[True, False, True, False], [False, False, False, False]])
+    >>> unsure_proportion(unsure, np.array([0, 0]), 1)
+    array([0.5])
+    """
+    return _mean_per_item(_marked(unsure).sum(axis=1) > 0, item, n_items)
+
+
+def possible_labels(ruled_out: Marks, item: Codes, n_items: int) -> PerItem:
+    """Mean number of classes that an item's judgments did not rule out (S3-18); NaN where none.
+
+    >>> ruled_out = np.array([[True, True, False], [True, False, False]])
+    >>> possible_labels(ruled_out, np.array([0, 0]), 1)
+    array([1.5])
+    """
+    open_to = np.logical_not(_marked(ruled_out)).sum(axis=1)  # (judgments,)
+    return _mean_per_item(open_to, item, n_items)
+
+
+def concentration(values: PerItem, share: float) -> float:
+    """Which part of the total lies in the top ``share`` of items (S0-47).
+
+    A share that ends inside an item takes that part of it, so the answer moves smoothly.
+    When every value is zero all items are equal, and the answer is ``share`` itself.
+
+    >>> concentration(np.array([0.0, 3.0, 1.0, 0.0]), 0.25)
+    0.75
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if not 0 <= share <= 1:
+        raise DataError(f"The share of items is {share}; give a number from 0 to 1.")
+    if not len(values):
+        raise DataError("There are no items, so nothing can be concentrated in some of them.")
+    bad = ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        raise DataError(
+            f"Value {bad.argmax()} is {values[bad.argmax()]}; "
+            "only numbers of zero or more have shares of a total."
+        )
+    if not values.any():
+        return float(share)
+    carried = np.concatenate([[0.0], np.cumsum(np.sort(values)[::-1])])  # by the first n items
+    reached = np.interp(share * len(values), np.arange(len(values) + 1), carried)
+    return float(reached / carried[-1])
+
+
+def _marked(marks: Marks) -> Marks:
+    marks = np.asarray(marks)
+    if marks.ndim != 2 or marks.dtype != np.bool_:
+        raise DataError(
+            f"The marks have shape {marks.shape} and type {marks.dtype}; expected true or false "
+            "for each judgment (rows) and class (columns)."
+        )
+    return marks
+
+
+def _mean_per_item(values: NDArray[np.generic], item: Codes, n_items: int) -> PerItem:
+    item = np.asarray(item)
+    if item.shape != values.shape:
+        raise DataError(
+            f"There are {len(values)} judgments but item positions of shape {item.shape}."
+        )
+    if len(item) and not (item.min() >= 0 and item.max() < n_items):
+        raise DataError(
+            f"Item positions run from {item.min()} to {item.max()}, "
+            f"but there are {n_items} items, numbered from 0."
+        )
+    judged = np.bincount(item, minlength=n_items)
+    sums = np.bincount(item, weights=values, minlength=n_items)
+    return np.divide(sums, judged, out=np.full(n_items, np.nan), where=judged > 0)

@@ -1,0 +1,144 @@
+"""Labels and uncertainties in the columns of the soft-digits data set (S4-55).
+
+Reads such a file into two ``LabelSet``s and the human uncertainty of each item, and writes
+the same columns from yes/no/unsure judgments, so that either side can use the other's tools.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.judgments.judgments import Judgments, select
+from sfumato.labels.build import build, codes
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import mean_uncertainty, unsure_proportion
+from sfumato.provenance import Step, fingerprint_file
+
+__all__ = ["SoftDigits", "from_judgments", "read_soft_digits", "write_soft_digits"]
+
+NEEDED = ("indices", "soft_label", "soft_label_yes_unc_equal")
+
+
+@dataclass(frozen=True, eq=False)
+class SoftDigits:
+    """What people saw in each image, in both weightings, and how unsure they were."""
+
+    weighted: LabelSet
+    """Column ``soft_label``: an unsure answer counts half."""
+    equal: LabelSet
+    """Column ``soft_label_yes_unc_equal``: it counts like a yes."""
+    uncertainty: NDArray[np.float64]
+    """Column ``human_uncert_mean``: mean share of classes an annotator was unsure about."""
+    unsure: NDArray[np.float64]
+    """Column ``pct_ann_unsure``: share of annotators who were unsure at all, from 0 to 1."""
+    original: tuple[str | None, ...] = ()
+    """Column ``original_labels``, where known."""
+
+
+def from_judgments(judgments: Judgments) -> SoftDigits:
+    """Both weightings and uncertainties from yes/no/unsure answers (S4-09, S4-10, S4-46…48)."""
+    chosen = select(judgments)
+    weighted = build(chosen, "yes-unsure-weighted").crowd.mean()
+    equal = build(chosen, "yes-unsure-equal").crowd.mean()
+    stated = chosen.statements
+    items, item = codes(chosen.table["item"])
+    unsure = stated.unsure[stated.index]
+    everywhere = [place for place, name in enumerate(items) if name in set(weighted.items)]
+    return SoftDigits(
+        weighted,
+        equal,
+        mean_uncertainty(unsure, item, len(items))[everywhere],
+        unsure_proportion(unsure, item, len(items))[everywhere],
+    )
+
+
+def write_soft_digits(labels: SoftDigits, path: Path) -> None:
+    """Write the columns as Parquet (lists) or CSV (lists as JSON text)."""
+    found = pl.DataFrame(
+        {
+            "indices": labels.weighted.items,
+            "original_labels": labels.original or [None] * len(labels.weighted),
+            "human_uncert_mean": labels.uncertainty,
+            "pct_ann_unsure": labels.unsure,
+            "soft_label": labels.weighted.probs.tolist(),
+            "soft_label_yes_unc_equal": labels.equal.probs.tolist(),
+            "soft_label_argmax": labels.weighted.probs.argmax(axis=1),
+        },
+        schema_overrides={"original_labels": pl.String},
+    )
+    match path.suffix:
+        case ".parquet":
+            found.write_parquet(path)
+        case ".csv":
+            lists = ("soft_label", "soft_label_yes_unc_equal")
+            texts = [
+                pl.Series(name, [json.dumps(row) for row in found[name].to_list()])
+                for name in lists
+            ]
+            found.with_columns(texts).write_csv(path)
+        case _:
+            raise DataError(
+                f"soft-digits columns are written as .parquet or .csv, not {path.name!r}."
+            )
+
+
+def read_soft_digits(path: Path, *, classes: tuple[str, ...] | None = None) -> SoftDigits:
+    """Read the columns; classes default to the digits and, with eleven columns, "none of these"."""
+    table = _read(path)
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        raise DataError(
+            f"{path.name} has no column {missing[0]!r}; soft-digits files need {NEEDED}."
+        )
+    items = [str(name) for name in table["indices"].to_list()]
+    step = Step("read soft-digits", {}, {path.name: fingerprint_file(path)})
+    sets = []
+    for column in ("soft_label", "soft_label_yes_unc_equal"):
+        rows = np.array(
+            [_row(path, at, column, row) for at, row in enumerate(table[column].to_list())]
+        )
+        names = classes or _default_classes(rows.shape[1])
+        sets.append(LabelSet(tuple(items), names, rows, provenance=(step,)))
+    numbers = [
+        table[name].cast(pl.Float64).to_numpy()
+        if name in table.columns
+        else np.full(len(items), np.nan)
+        for name in ("human_uncert_mean", "pct_ann_unsure")
+    ]
+    known = (
+        table["original_labels"].cast(pl.String).to_list()
+        if "original_labels" in table.columns
+        else []
+    )
+    return SoftDigits(sets[0], sets[1], numbers[0], numbers[1], tuple(known))
+
+
+def _read(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    try:
+        return pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
+
+
+def _row(path: Path, at: int, column: str, value: Any) -> list[float]:
+    if not isinstance(value, str):
+        return list(value)
+    try:
+        return [float(number) for number in value.strip("[] \n").replace(",", " ").split()]
+    except ValueError:
+        raise DataError(
+            f"{path.name}, row {at + 1}, column {column!r}: {value[:40]!r} is no list of numbers."
+        ) from None
+
+
+def _default_classes(width: int) -> tuple[str, ...]:
+    digits = tuple(map(str, range(10)))
+    return (*digits, "none of these") if width == 11 else tuple(map(str, range(width)))

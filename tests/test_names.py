@@ -1,0 +1,13 @@
+import pytest
+
+from sfumato.errors import UnknownName
+from sfumato.names import find
+
+
+def test_known_name_is_found() -> None:
+    assert find({"a": 1}, "a", what="thing") == 1
+
+
+def test_wrong_name_lists_what_there_is() -> None:
+    with pytest.raises(UnknownName, match=r"No thing is called 'zzz'\. Known: alpha, beta\."):
+        find({"beta": 1, "alpha": 2}, "zzz", what="thing")
