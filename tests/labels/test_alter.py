@@ -42,6 +42,10 @@ def originals(labels: LabelSet) -> LabelSet:
     return hard_labels(labels.items, labels.classes, np.array(chosen))
 
 
+def labelled(items: str, classes: str, *rows: list[float]) -> LabelSet:
+    return LabelSet(tuple(items), tuple(classes), np.array(rows, dtype=np.float64))
+
+
 @st.composite
 def label_sets(draw: st.DrawFn) -> LabelSet:
     n_items, n_classes = draw(st.integers(1, 5)), draw(st.integers(2, 4))
@@ -119,7 +123,7 @@ def test_matched_smoothing_is_as_soft_as_the_people_it_was_matched_to(people: La
 
 
 def test_matched_smoothing_refuses_soft_labels() -> None:
-    soft = LabelSet(("a",), ("x", "y"), [[0.6, 0.4]])
+    soft = labelled("a", "xy", [0.6, 0.4])
 
     with pytest.raises(DataError, match="'a' has mass on 2 classes"):
         matched_smoothing(soft, soft)
@@ -152,7 +156,7 @@ def test_class_level_labels_of_cifar10h_are_ten_vectors_at_the_published_distanc
 
 
 def test_class_level_labels_need_hard_originals() -> None:
-    soft = LabelSet(("a",), ("x", "y"), [[0.6, 0.4]])
+    soft = labelled("a", "xy", [0.6, 0.4])
 
     with pytest.raises(DataError, match="hard label was expected"):
         class_level(soft, soft)
@@ -178,7 +182,7 @@ def test_the_coldest_temperature_is_the_majority(labels: LabelSet) -> None:
 
 
 def test_temperature_is_stable_for_tiny_probabilities() -> None:
-    labels = LabelSet(("a",), ("x", "y"), [[1.0, 1e-300]])
+    labels = labelled("a", "xy", [1.0, 1e-300])
 
     hot = temperature(labels, 100)
 
@@ -230,7 +234,9 @@ def test_uniform_labels_have_the_largest_entropy() -> None:
 
 def test_in_fill_takes_elicited_rows_and_weights_first() -> None:
     base = hard_labels(["a", "b", "c"], ["x", "y"], np.array([0, 1, 0]))
-    elicited = LabelSet(("c", "b"), ("y", "x"), [[0.9, 0.1], [0.3, 0.7]], [6, 7])
+    elicited = LabelSet(
+        ("c", "b"), ("y", "x"), np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([6.0, 7.0])
+    )
 
     filled = in_fill(elicited, base)
 
@@ -252,7 +258,7 @@ def test_in_fill_refuses_other_classes() -> None:
 
 
 def test_in_fill_from_a_simulated_base_is_simulated_and_keeps_both_histories() -> None:
-    elicited = LabelSet(("a",), ("x", "y"), [[1, 0]], provenance=(Step("ask people"),))
+    elicited = hard_labels(["a"], ["x", "y"], np.array([0]), (Step("ask people"),))
     base = random_labels(["a", "b"], ["x", "y"], rng=np.random.default_rng(0))
 
     filled = in_fill(elicited, base)
@@ -263,7 +269,7 @@ def test_in_fill_from_a_simulated_base_is_simulated_and_keeps_both_histories() -
 
 
 def test_majority_can_refuse_ties_by_name() -> None:
-    tied = LabelSet(("a", "b"), ("x", "y", "z"), [[0.9, 0.1, 0], [0.4, 0.2, 0.4]])
+    tied = labelled("ab", "xyz", [0.9, 0.1, 0], [0.4, 0.2, 0.4])
 
     with pytest.raises(DataError, match=r"'b' has no single most probable class: 'x' and 'z' tie"):
         majority_labels(tied, "error")

@@ -22,6 +22,10 @@ def label_sets(draw: st.DrawFn, min_items: int = 1) -> LabelSet:
     return LabelSet(tuple("abcdef"[:n_items]), tuple("wxyz"[:n_classes]), probs)
 
 
+def labelled(items: str, classes: str, *rows: list[float]) -> LabelSet:
+    return LabelSet(tuple(items), tuple(classes), np.array(rows, dtype=np.float64))
+
+
 def reordered(labels: LabelSet, rows: list[int], columns: list[int]) -> LabelSet:
     return LabelSet(
         tuple(labels.items[row] for row in rows),
@@ -70,16 +74,14 @@ def test_keeping_one_entry_is_the_majority_and_keeping_all_changes_nothing(
 
 
 def test_sparse_counts_the_rows_with_a_tie_at_the_cut() -> None:
-    labels = LabelSet(
-        ("a", "b", "c"), ("x", "y", "z"), [[0.6, 0.2, 0.2], [0.5, 0.3, 0.2], [1, 0, 0]]
-    )
+    labels = labelled("abc", "xyz", [0.6, 0.2, 0.2], [0.5, 0.3, 0.2], [1, 0, 0])
 
     assert sparse(labels, 2).provenance[-1].settings == {"keep": 2, "tied": 1}
 
 
 @pytest.mark.parametrize("keep", [0, 4])
 def test_keeping_no_or_too_many_entries_is_refused(keep: int) -> None:
-    labels = LabelSet(("a",), ("x", "y", "z"), [[1, 0, 0]])
+    labels = labelled("a", "xyz", [1, 0, 0])
 
     with pytest.raises(DataError, match="keep from 1 to 3"):
         sparse(labels, keep)
@@ -132,7 +134,7 @@ def test_top_classes_depend_on_neither_order(labels: LabelSet, data: st.DataObje
 
 
 def test_items_without_mass_on_the_kept_classes_are_an_error_or_go_to_the_others() -> None:
-    labels = LabelSet(tuple("abcd"), tuple("xyz"), [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    labels = labelled("abcd", "xyz", [1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1])
     alike = np.outer([1, 1, 0, 0], [1, 1, 0, 0]).astype(float)
 
     with pytest.raises(DataError, match=r"'c' has no mass on the classes that are kept \(2 of 4"):
@@ -153,7 +155,7 @@ def test_items_without_mass_on_the_kept_classes_are_an_error_or_go_to_the_others
 def test_similarities_of_the_wrong_form_are_refused(
     similarity: np.ndarray[tuple[int, int], np.dtype[np.float64]], says: str
 ) -> None:
-    labels = LabelSet(("a", "b"), ("x", "y"), [[1, 0], [0, 1]])
+    labels = labelled("ab", "xy", [1, 0], [0, 1])
 
     with pytest.raises(DataError, match=says):
         class_information(labels, similarity)

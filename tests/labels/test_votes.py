@@ -8,7 +8,7 @@ from sfumato.labels.votes import counts, votes_of
 
 def test_tie_at_the_top_casts_no_vote_and_is_counted() -> None:
     rows = np.array([[0.6, 0.4], [0.5, 0.5], [0.1, 0.9]])
-    crowd = CrowdLabels(("i",), ("p", "q", "r"), ("a", "b"), np.zeros(3), np.arange(3), rows)
+    crowd = CrowdLabels(("i",), ("p", "q", "r"), ("a", "b"), np.zeros(3, dtype=np.int64), np.arange(3), rows)
 
     votes = votes_of(crowd)
 
@@ -18,7 +18,7 @@ def test_tie_at_the_top_casts_no_vote_and_is_counted() -> None:
 
 def test_methods_that_model_people_refuse_anonymous_votes() -> None:
     crowd = CrowdLabels(
-        ("i",), (), ("a", "b"), np.zeros(1), np.array([NOT_RECORDED]), np.eye(2)[:1]
+        ("i",), (), ("a", "b"), np.array([0]), np.array([NOT_RECORDED]), np.eye(2)[:1]
     )
 
     with pytest.raises(DataError, match=r"'dawid-skene' models each annotator, but 1 of 1"):

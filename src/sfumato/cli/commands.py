@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfumato.judgments.formats import Readable
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
+    from sfumato.judgments.quality import Rule
 
 __all__ = ["app"]
 
@@ -94,7 +95,7 @@ def describe(
         _print(describe_other(found), as_json, show.other)
         return
     rng = np.random.default_rng(seed)
-    description = describe_judgments(found, rules=_names(rules), rng=rng)
+    description = describe_judgments(found, rules=_rules(rules), rng=rng)
     if compare:
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
@@ -161,10 +162,10 @@ def label(
     settings = LabelSettings(
         recipe,
         gamma=gamma,
-        rule=_rule(rule),
+        rule=_reading(rule),
         vectors=vectors,
         keep=_names(keep),
-        exclude=_names(exclude),
+        exclude=_rules(exclude),
         aggregate=aggregate or "mean",
         seed=seed,
     )
@@ -182,18 +183,32 @@ def label(
 
 @app.command()
 def simulate(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="voters, top-two or yes-no-unsure.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="Who is simulated (docs/simulate.md).")
+    ],
     labels: Annotated[
         Path, typer.Option("--labels", help="The label distributions that people would see.")
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write: .parquet, .jsonl or .csv.")
     ],
-    per_item: Annotated[int, typer.Option("--per-item", help="Judgments an item.")] = 6,
+    per_item: Annotated[int, typer.Option("--per-item", help="Answers an item.")] = 6,
+    people: Annotated[
+        int | None, typer.Option("--people", help="How many simulated people take turns.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter, as name=number; repeatable.")
+    ] = None,
     fit: Annotated[
         Path | None, typer.Option("--fit", help="Real judgments to fit the simulated people to.")
     ] = None,
     format_: Format = "sfumato",
+    model: Annotated[
+        Path | None, typer.Option("--model", help="A model saved before, instead of --fit.")
+    ] = None,
+    save_model: Annotated[
+        Path | None, typer.Option("--save-model", help="Where to keep what was fitted (.json).")
+    ] = None,
     classes: Classes = None,
     key: Key = None,
     seed: Seed = 0,
@@ -205,16 +220,24 @@ def simulate(
     from sfumato.cli import show
     from sfumato.judgments.formats import write
     from sfumato.labels.files import read_labels
-    from sfumato.labels.simulate import simulate as simulate_judgments
+    from sfumato.labels.simulate.run import SimulationSettings, run_simulation
 
+    if fit and model:
+        raise typer.BadParameter("--fit and --model exclude each other.")
     options = _options(classes, None, key)
+    simulation = SimulationSettings(
+        kind,
+        per_item=per_item,
+        annotators=people,
+        parameters=_assigned(settings or [], what=f"the simulator {kind!r}"),
+        model=model,
+        save_model=save_model,
+    )
     seen = read_labels(labels, classes=options.classes)
     real = None if fit is None else _read_judgments(fit, format_, options, strict=False)
-    simulated = simulate_judgments(
-        kind, seen, per_item=per_item, real=real, rng=np.random.default_rng(seed)
-    )
-    write(simulated.judgments, output, "sfumato")
-    _print({"written": str(output), **simulated.summary}, as_json, show.simulated)
+    made = run_simulation(simulation, seen, real=real, rng=np.random.default_rng(seed))
+    write(made.answers, output, made.format)
+    _print({"written": str(output), **made.summary()}, as_json, show.simulated)
 
 
 @app.command()
@@ -320,11 +343,35 @@ def _options(classes: Path | None, question: str | None, key: str | None) -> "Re
     return ReadOptions(classes=named, question=question, key=study_key(key))
 
 
+def _rules(text: str) -> "tuple[Rule, ...]":
+    """Rules by name, settings after a colon: ``checks,too-fast:seconds=0.3:share=0.2``."""
+    from sfumato.judgments.quality import rule_with
+
+    found = []
+    for part in _names(text):
+        name, *settings = part.split(":")
+        found.append(rule_with(name, **_assigned(settings, what=f"the rule {name!r}")))
+    return tuple(found)
+
+
+def _assigned(texts: list[str], *, what: str) -> dict[str, float]:
+    values = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            values[name.strip()] = float(number)
+        except ValueError:
+            raise DataError(
+                f"A setting of {what} is written name=number; found {text!r}."
+            ) from None
+    return values
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _rule(name: str | None) -> Literal["consistent", "released"] | None:
+def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     from sfumato.names import find
 
     rules: dict[str, Literal["consistent", "released"]] = {

@@ -88,7 +88,7 @@ def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> 
             )
             if count
         ],
-        "excluded": made.ledger.by_rule(),
+        "excluded": made.ledger.rules.select("rule", "people", "answers").rows(),
         "recipe": built.name.removeprefix("label "),
         "settings": settings,
         "aggregate": "nobody (one row a judgment)" if per_annotator else aggregate,
@@ -197,9 +197,18 @@ def _set_aside(found: Mapping[str, Any]) -> None:
 def _exclusions(found: Mapping[str, Any]) -> None:
     if not found["exclusions"]:
         return
-    names = list(found["exclusions"][0])
-    rows = [tuple(_cell(row[name]) for name in names) for row in found["exclusions"]]
-    _rows("What if these rules were applied", [name.replace("_", " ") for name in names], rows)
+    named = {
+        "rule": "rule",
+        "people": "people dropped",
+        "answers": "answers dropped",
+        "fewer": "items with fewer answers",
+        "emptied": "with none",
+        "mean_before": "answers an item",
+        "mean_after": "after",
+        "majority_changed": "majority changed",
+    }
+    rows = [tuple(_cell(row[name]) for name in named) for row in found["exclusions"]]
+    _rows("What if these rules were applied", list(named.values()), rows)
 
 
 def _aggregators(scored: Sequence[Mapping[str, Any]]) -> None:

@@ -7,6 +7,7 @@ archive of one's own with lossless PNG members is read just as well.
 
 import io
 import zipfile
+import zlib
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -97,19 +98,21 @@ def load(split: Literal["train", "test"], folder: Path | None = None) -> ImageSe
 
 
 def _pictures(path: Path, count: int) -> NDArray[np.uint8]:
-    pictures = np.empty((count, SIDE, SIDE, 3), dtype=np.uint8)
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {PurePath(name).stem: name for name in archive.namelist()}
-            for index in range(count):
-                member = members.get(f"{index:05d}")
-                if member is None:
-                    raise DataError(
-                        f"{path.name} has no picture {index:05d}; labels are {count:,}."
-                    )
-                pictures[index] = _decoded(archive.read(member), f"{member} in {path.name}")
-    except zipfile.BadZipFile as error:
+            return _members(archive, path.name, count)
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path.name} is damaged: {error}. Get it again.") from None
+
+
+def _members(archive: zipfile.ZipFile, name: str, count: int) -> NDArray[np.uint8]:
+    pictures = np.empty((count, SIDE, SIDE, 3), dtype=np.uint8)
+    members = {PurePath(member).stem: member for member in archive.namelist()}
+    for index in range(count):
+        member = members.get(f"{index:05d}")
+        if member is None:
+            raise DataError(f"{name} has no picture {index:05d}, but there are {count:,} labels.")
+        pictures[index] = _decoded(archive.read(member), f"{member} in {name}")
     pictures.flags.writeable = False
     return pictures
 

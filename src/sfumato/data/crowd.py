@@ -15,8 +15,7 @@ DATASET = Dataset(
     source=(
         "github.com/yuan-li/truth-inference-at-scale (commit 621789b). bluebird: Welinder, "
         "Branson, Belongie, Perona, NIPS 2010; dog: Zhou, Platt, Basu, Mao, NIPS 2012; rte: "
-        "Snow, O'Connor, Jurafsky, Ng, EMNLP 2008; face: Mozafari, Sarkar, Franklin, Jordan, "
-        "Madden, VLDB 2014."
+        "Snow, O'Connor, Jurafsky, Ng, EMNLP 2008; face: from crowd_truth_infer."
     ),
     licence="MIT",
     files=(

@@ -24,7 +24,7 @@ DATASET = Dataset(
         "scikit-learn, `sklearn.datasets.load_digits`. Alpaydin, Kaynak, Optical Recognition of "
         "Handwritten Digits, UCI Machine Learning Repository, 1998."
     ),
-    licence="CC BY 4.0",
+    licence="CC BY 4.0 (UCI Machine Learning Repository)",
     package="sklearn",
 )
 

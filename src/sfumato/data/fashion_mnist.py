@@ -1,4 +1,4 @@
-"""Fashion-MNIST-H: the votes of about 67 people for each Fashion-MNIST test image, and the images."""
+"""Fashion-MNIST-H: about 67 votes for each Fashion-MNIST test image, and the images."""
 
 from pathlib import Path
 

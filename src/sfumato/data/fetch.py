@@ -19,6 +19,7 @@ from typing import Literal, TypedDict
 from urllib.error import HTTPError, URLError
 
 from sfumato.errors import DataError
+from sfumato.names import find
 from sfumato.provenance import fingerprint_file
 
 __all__ = [
@@ -120,7 +121,8 @@ def fetch(
 
 def locate(dataset: Dataset, name: str, folder: Path | None = None) -> Path:
     """Where the file called ``name`` of a data set is; a missing one is an error with a remedy."""
-    file = next(file for file in dataset.files if Path(file.path).name == name)
+    files = {Path(file.path).name: file for file in dataset.files}
+    file = find(files, name, what=f"file of {dataset.name}")
     path = (folder or data_folder()) / file.path
     if not path.is_file():
         raise DataError(
@@ -151,7 +153,7 @@ def _fingerprint(file: RemoteFile, path: Path) -> str:
         return fingerprint_file(path)
     try:
         with gzip.open(path) as unpacked:
-            return hashlib.file_digest(unpacked, "sha256").hexdigest()  # type: ignore[arg-type]
+            return hashlib.file_digest(unpacked, "sha256").hexdigest()
     except (gzip.BadGzipFile, EOFError, zlib.error):
         return fingerprint_file(path)  # of no use but to name what is there instead
 
@@ -161,10 +163,13 @@ def _fetch_all(files: list[RemoteFile], folder: Path, progress: Progress) -> lis
     before = 0
     fetched = []
     for file in files:
-        start = before
-        fetched.append(_fetch_one(file, folder, lambda done, at=start: progress(at + done, total)))
+        fetched.append(_fetch_one(file, folder, _shifted(progress, before, total)))
         before += file.size
     return fetched
+
+
+def _shifted(progress: Progress, before: int, total: int) -> Callable[[int], None]:
+    return lambda done: progress(before + done, total)
 
 
 def _fetch_one(file: RemoteFile, folder: Path, advance: Callable[[int], None]) -> Path:

@@ -32,11 +32,12 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
             "expected 00 00 08."
         )
     start = 4 + 4 * content[3]
-    shape = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
-    found, expected = len(content) - start, math.prod(shape)
-    if found != expected:
+    shape = tuple(int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4))
+    expected = start + math.prod(shape)
+    if len(content) != expected:
         raise DataError(
-            f"{path.name} holds {found:,} values; its header promises {shape}, {expected:,} values."
+            f"{path.name} unpacks to {len(content):,} bytes; its header promises values of shape "
+            f"{shape}, {expected:,} bytes. Fetch it again."
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 

@@ -34,7 +34,7 @@ DATASET = Dataset(
             "label_errors/cifar10_test_crossval_probs.npy",
             size=400_128,
             sha256="81a38d5a85df9325659de8c062eb26be3b41b9421c7645e91dfc2f1dd58c45c7",
-            made="cross_validated_predicted_probabilities/cifar10_test_set_pyx.npy, cast to float32.",
+            made="cross_validated_predicted_probabilities/cifar10_test_set_pyx.npy as float32.",
         ),
     ),
 )

@@ -39,7 +39,7 @@ DATASET = Dataset(
             "labelme_crowd/answers.npy",
             size=59_128,
             sha256="61ae96d527c0bb056cea6df4d40a95b5237fbfb94c9be84308d21f1c7f23b11a",
-            made="data/LabelMe/answers.txt as a NumPy array of int8, -1 where a person was not asked.",
+            made="data/LabelMe/answers.txt as a NumPy array of int8 (-1: not asked).",
         ),
         RemoteFile(
             "labelme_crowd/labels_train.npy",

@@ -77,7 +77,7 @@ def repair_table(table: pl.DataFrame, name: str) -> Mended:
     for text in so_far.drop_nulls().unique(maintain_order=True):
         outcome = rules.function(_fields(text))
         if outcome is not None:
-            texts[text] = json.dumps(outcome[0], ensure_ascii=False)
+            texts[text] = json.dumps(outcome[0])
             reasons[text] = outcome[1]
     mended = so_far.replace_strict(texts, default=None, return_dtype=pl.String)
     why = so_far.replace_strict(reasons, default=None, return_dtype=pl.String)
@@ -110,8 +110,8 @@ def _cifar10s(answer: Answer) -> tuple[Answer, str] | None:
     repaired, reasons = dict(answer), []
     for field in ("first_percent", "second_percent"):
         typed = answer.get(field)
-        slip = re.fullmatch(r"([0-9]+)p", typed.strip()) if isinstance(typed, str) else None
-        if slip and int(slip[1]) * 10 <= 100:
+        slip = re.fullmatch(r"([1-9]|10)p", typed.strip()) if isinstance(typed, str) else None
+        if slip:
             repaired[field] = f"{slip[1]}0"
             reasons.append(f"{typed!r} is read as {slip[1]}0: p lies next to 0 on the keyboard")
     if _is_zero(repaired.get("first_percent")):
@@ -134,7 +134,7 @@ REPAIRS: dict[str, Repair] = {
 def _fields(given: str) -> Answer:
     try:
         answer = json.loads(given)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
 

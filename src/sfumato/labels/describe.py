@@ -17,7 +17,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.judgments import VIEWS, Judgments, duplicated, select
 from sfumato.judgments.mixes import MixJudgments
-from sfumato.judgments.quality import accuracy, repeats, times, what_if
+from sfumato.judgments.quality import Rule, accuracy, repeats, times, what_if
 from sfumato.judgments.statements import ODDITIES
 from sfumato.labels.aggregate.heldout import held_out_log_loss
 from sfumato.labels.agreement import (
@@ -65,7 +65,7 @@ EXAMPLES = 3
 
 
 def describe(
-    judgments: Judgments, *, rules: Sequence[str] = (), rng: np.random.Generator
+    judgments: Judgments, *, rules: Sequence[Rule] = (), rng: np.random.Generator
 ) -> dict[str, Any]:
     """What was collected, and what the named quality rules would change."""
     chosen = select(judgments)

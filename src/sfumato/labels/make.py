@@ -8,10 +8,10 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.quality import Ledger, apply_rules
+from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import Aggregation, aggregate
 from sfumato.labels.build import RECIPES, build
-from sfumato.labels.build.top_two import Rule
+from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.build.vectors import class_similarity
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
@@ -30,13 +30,13 @@ class LabelSettings:
     """How one answer becomes a distribution."""
     gamma: float | None = None
     """Mass kept back for classes not ruled out (clamp recipes)."""
-    rule: Rule | None = None
+    rule: Reading | None = None
     """How contradictions are read (top-two recipes)."""
     vectors: Path | None = None
     """Word vectors (semantic recipes)."""
     keep: tuple[str, ...] = ()
     """What to leave in: repeats, duplicates, checks, practice."""
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[Rule, ...] = ()
     """Quality rules to apply first."""
     aggregate: str = "mean"
     """How an item's distributions become one; ``auto`` decides by the number of votes."""

@@ -157,6 +157,32 @@ def test_what_if_shows_what_would_change_before_it_is_done() -> None:
     assert effects["mean_before"].to_list() == [pytest.approx(2)] * 3
 
 
+def test_what_if_leaves_items_out_that_get_no_label() -> None:
+    judgments = votes(
+        ("ann", "check 1", "cat", "check"),
+        ("ann", "1", "cat", "first"),
+        ("bob", "1", "cat", "first"),
+        columns=("view",),
+    )
+
+    effects = what_if(judgments, [reported({"ann": "display fault"})]).row(-1, named=True)
+
+    assert (effects["items"], effects["least_before"], effects["least_after"]) == (1, 2, 1)
+
+
+def test_what_if_knows_that_a_second_view_stands_where_the_first_is_dropped() -> None:
+    judgments = votes(
+        ("ann", "1", "cat", 0.1),
+        ("ann", "1", "dog", 3.0),
+        ("ann", "2", "dog", 3.0),
+        columns=("seconds",),
+    )
+
+    effects = what_if(judgments, [RULES["too-fast"]]).row(-1, named=True)
+
+    assert (effects["answers"], effects["fewer"], effects["majority_changed"]) == (1, 0, 1)
+
+
 def test_what_if_of_cifar10s_says_what_two_rules_would_cost(cifar10s: Judgments) -> None:
     effects = what_if(cifar10s, [RULES["too-slow"], RULES["repeat-consistency"]])
 

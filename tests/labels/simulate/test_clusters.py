@@ -44,20 +44,6 @@ def test_without_spread_every_point_is_a_centre_and_classes_are_even() -> None:
     assert clusters.hard.probs.sum(axis=0).tolist() == [3, 3, 3, 3]
 
 
-@pytest.mark.parametrize(("dimensions", "own"), [(5, 0.53), (25, 0.98), (125, 1.0)])
-def test_share_of_points_nearest_to_their_own_centre(dimensions: int, own: float) -> None:
-    rng = np.random.default_rng(0)
-    centres = rng.standard_normal((30, dimensions))
-    around = np.arange(3000) % 30
-    positions = centres[around] + rng.standard_normal((3000, dimensions))
-
-    hard, _ = distance_labels(positions, centres)
-
-    # figures of an independent run of the same convention
-    share = (hard.probs.argmax(axis=1) == around).mean()
-    assert share == pytest.approx(own, abs=0.15 if dimensions == 5 else 0.03)
-
-
 def test_points_stand_around_their_centres_with_the_given_spread() -> None:
     clusters = gaussian_clusters(
         items=4000, classes=2, dimensions=125, spread=0.5, rng=np.random.default_rng(1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.checking import Fault, empty, people, set_aside
+from sfumato.judgments.formats.checking import Flaw, empty, people, sound_rows
 from sfumato.judgments.formats.class_names import CIFAR10
 from sfumato.judgments.formats.counts import read_count_table
 from sfumato.judgments.formats.reading import ReadOptions, clean_id, read_csv_rows
@@ -88,11 +88,11 @@ def _read_rows(path: Path, options: ReadOptions, *, archive: Path) -> Judgments:
     )
     impossible = rows.table.select(seconds <= 0).to_series().sum()
     unknown = ~table["item"].str.contains(r"^([0-9]+$|check/)").fill_null(False)
-    faults = [
-        Fault("cifar10_test_test_idx", "not the index of an image", index, unknown),
+    flaws = [
+        Flaw("cifar10_test_test_idx", "not the index of an image", index, unknown),
         empty(rows.table, "chosen_category"),
     ]
-    table, lines, rejected = set_aside(table, faults, lines=rows.lines, file=path.name)
+    table, lines, rejected = sound_rows(table, flaws, lines=rows.lines, file=path.name)
     remarks = [
         Remark("attention checks among first views", int((table["view"] == "check").sum())),
         Remark("reaction times of 0 or less, left out", int(impossible)),

@@ -7,12 +7,13 @@ kept, flagged as what it is, and ``select`` leaves out what labels should not re
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.checking import Fault, set_aside
+from sfumato.judgments.formats.checking import Flaw, sound_rows
 from sfumato.judgments.formats.class_names import CIFAR10
 from sfumato.judgments.formats.json_text import members, read_json_text
 from sfumato.judgments.formats.jspsych import read_top_two_pages
@@ -50,11 +51,11 @@ def _read_export(path: Path, options: ReadOptions) -> Judgments:
     question = ask("top-two", options.classes or CIFAR10)
     item, gold = pages.table["item"], pages.table["gold"]
     known = gold.is_in(list(question.classes)).fill_null(False)
-    faults = [
-        Fault("img_id", "not the index of an image", item, ~item.str.contains(r"^[0-9]+$")),
-        Fault("label", "not a class of CIFAR-10", gold, ~known),
+    flaws = [
+        Flaw("img_id", "not the index of an image", item, ~item.str.contains(r"^[0-9]+$")),
+        Flaw("label", "not a class of CIFAR-10", gold, ~known),
     ]
-    table, lines, rejected = set_aside(pages.table, faults, lines=pages.lines, file=path.name)
+    table, lines, rejected = sound_rows(pages.table, flaws, lines=pages.lines, file=path.name)
     mended = repair_table(table, "cifar10s")
     settings = {"repairs": f"cifar10s {REPAIRS['cifar10s'].version}"}
     return judgments_from(
@@ -74,14 +75,15 @@ def _read_released(path: Path, options: ReadOptions) -> Judgments:
         try:
             answers.append(_answer(record))
         except ValueError as error:
-            rejected.append(Rejected(path.name, line, str(error), "missing", str(record)[:200]))
+            shown = ascii(record)[:200]
+            rejected.append(Rejected(path.name, line, str(error), "missing or of no use", shown))
             continue
         items.append(image)
         lines.append(line)
     options.progress(len(answers), len(answers))
     return judgments_from(
         ask("top-two", options.classes or CIFAR10),
-        pl.DataFrame([pl.Series("item", items, pl.String), pl.Series("answer", answers, pl.String)]),
+        pl.DataFrame({"item": items, "answer": answers}, {"item": pl.String, "answer": pl.String}),
         file=path.name,
         lines=lines,
         rejected=rejected,
@@ -107,20 +109,20 @@ def _records(path: Path) -> Iterator[tuple[str, Any, int]]:
 
 
 def _answer(record: Any) -> str:
-    """The answer in a released record; the name of the field if one is missing."""
-    second = _field(record, "Second Most Probable Class")
-    percent = _field(record, "Second Most Probable Class Prob")
+    """The answer in a released record; an error names the field that cannot be used."""
+    second = _field(record, "Second Most Probable Class", str)
+    percent = _field(record, "Second Most Probable Class Prob", int | float | None)
     answer = {
-        "first": str(_field(record, "Most Probable Class")).lower(),
-        "first_percent": _field(record, "Most Probable Class Prob"),
-        "second": None if second == "No" else str(second).lower(),
+        "first": _field(record, "Most Probable Class", str).lower(),
+        "first_percent": _field(record, "Most Probable Class Prob", int | float),
+        "second": None if second == "No" else second.lower(),
         "second_percent": "" if percent is None else percent,
-        "ruled_out": [str(name).lower() for name in _field(record, "Impossible Class(es)")],
+        "ruled_out": [str(name).lower() for name in _field(record, "Impossible Class(es)", list)],
     }
-    return json.dumps(answer, ensure_ascii=False)
+    return json.dumps(answer)
 
 
-def _field(record: Any, name: str) -> Any:
-    if not isinstance(record, dict) or name not in record:
+def _field(record: Any, name: str, form: type | UnionType) -> Any:
+    if not isinstance(record, dict) or not isinstance(record.get(name, ...), form):
         raise ValueError(name)
     return record[name]

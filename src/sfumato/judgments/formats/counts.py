@@ -17,6 +17,9 @@ from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["read_count_table", "read_counts"]
 
+MOST_VOTES = 200_000_000
+"""More than this is something else: pixels, say."""
+
 
 def read_counts(path: Path, options: ReadOptions) -> Judgments:
     """Read a ``.npy`` array of votes, or a CSV with a header of classes and a row an item.
@@ -39,6 +42,8 @@ def read_count_table(path: Path, options: ReadOptions, *, name: str) -> Judgment
     _refuse_probabilities(path, votes.counts)
     good, rejected = _set_aside(path, votes)
     counts = np.where(good[:, None], votes.counts, 0).astype(np.int64)  # (items, classes)
+    if counts.sum() > MOST_VOTES:
+        raise DataError(f"{path.name} would hold {counts.sum():,} votes; is it a table of votes?")
     row, column = np.nonzero(counts)
     times = counts[row, column]
     row, column = np.repeat(row, times), np.repeat(column, times)  # (votes,)
@@ -50,7 +55,9 @@ def read_count_table(path: Path, options: ReadOptions, *, name: str) -> Judgment
     ]
     return judgments_from(
         ask("choose-one", votes.classes),
-        pl.DataFrame({"item": votes.items.gather(row), "answer": chosen_answers(votes.classes, column)}),
+        pl.DataFrame(
+            {"item": votes.items.gather(row), "answer": chosen_answers(votes.classes, column)}
+        ),
         file=path.name,
         lines=votes.lines[row],
         rejected=[*votes.rejected, *rejected],

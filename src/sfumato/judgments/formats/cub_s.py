@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.judgments.formats.checking import empty, parsed, people, set_aside
+from sfumato.judgments.formats.checking import empty, parsed, people, sound_rows
+from sfumato.judgments.formats.json_text import is_utf8
 from sfumato.judgments.formats.reading import ReadOptions, clean_id, read_csv_rows, sorted_names
 from sfumato.judgments.judgments import Judgments, Remark, judgments_from
 from sfumato.judgments.question import ask
@@ -45,8 +46,8 @@ def read_cub_s(path: Path, options: ReadOptions) -> Judgments:
         (pl.col("rt").cast(pl.Float64, strict=False) / 1000).alias("seconds"),
         elapsed.rank("ordinal").over("subject").alias("order"),
     )
-    faults = [empty(rows.table, "img_id"), empty(rows.table, "concept_group"), *unread]
-    table, lines, rejected = set_aside(table, faults, lines=rows.lines, file=path.name)
+    flaws = [empty(rows.table, "img_id"), empty(rows.table, "concept_group"), *unread]
+    table, lines, rejected = sound_rows(table, flaws, lines=rows.lines, file=path.name)
     named = {name for answer in table["answer"] for name in json.loads(answer)}
     classes = options.classes or sorted_names(sorted(named))
     remarks = [*replaced, *([Remark("ids written as floats", floats)] if floats else [])]
@@ -64,9 +65,12 @@ def read_cub_s(path: Path, options: ReadOptions) -> Judgments:
 def _bars(text: str) -> dict[str, Any]:
     try:
         # Written by Python's str(), with single quotes: no JSON.
-        bars = [(str(bar["label"]), bar["y"]) for bar in ast.literal_eval(text)]
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
-        raise ValueError("not a list of options with 'label' and 'y'") from None
+        bars = [(bar["label"], bar["y"]) for bar in ast.literal_eval(text)]
+        usable = all(is_utf8(label) and isinstance(y, int | float) for label, y in bars)
+    except (ValueError, SyntaxError, TypeError, KeyError, AttributeError, RecursionError):
+        usable = False
+    if not usable:
+        raise ValueError("not a list of options with 'label' and a number 'y'")
     if len(dict(bars)) < len(bars):
         raise ValueError("an option is marked twice")
     return dict(bars)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.judgments.judgments import COLUMNS, VIEWS, Rejected
+from sfumato.judgments.judgments import VIEWS, Rejected
 
 __all__ = ["Fault", "Fields", "set_aside", "typed_fields"]
 
@@ -38,6 +38,7 @@ class Fields:
 def typed_fields(table: pl.DataFrame) -> Fields:
     """Check every field of a table that has all columns; texts may stand for numbers.
 
+    >>> from sfumato.judgments.judgments import COLUMNS
     >>> row = {**dict.fromkeys(COLUMNS), "item": "a", "answer": '"cat"', "seconds": "3 s"}
     >>> typed_fields(pl.DataFrame([row])).faults
     {0: Fault(field='seconds', reason="'3 s' is not a number of seconds")}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 
-__all__ = ["Member", "elements", "is_utf8", "members", "plain_text", "read_json_text"]
+__all__ = ["Member", "elements", "is_utf8", "members", "plain_text", "read_json_text", "whole"]
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -33,6 +33,13 @@ def read_json_text(path: Path) -> str:
     return text
 
 
+def whole(text: str, *, file: str) -> Any:
+    """The value of a JSON text."""
+    value, end = _decode(text, _skip(text, 0), file)
+    _expect_end(text, end, file)
+    return value
+
+
 def elements(text: str, *, file: str) -> Iterator[tuple[int, Any]]:
     """Line and value of each element of a list; of the whole text if it is no list.
 
@@ -42,9 +49,7 @@ def elements(text: str, *, file: str) -> Iterator[tuple[int, Any]]:
     at = _skip(text, 0)
     line = 1 + text.count("\n", 0, at)
     if not text.startswith("[", at):
-        value, end = _decode(text, at, file)
-        _expect_end(text, end, file)
-        yield line, value
+        yield line, whole(text, file=file)
         return
     seen, end = at, _skip(text, at + 1)
     while not text.startswith("]", end):

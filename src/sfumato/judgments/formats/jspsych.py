@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.judgments.formats.checking import Fault, parsed, people, set_aside
+from sfumato.judgments.formats.checking import Flaw, parsed, people, sound_rows
+from sfumato.judgments.formats.json_text import is_utf8
 from sfumato.judgments.formats.reading import ReadOptions, clean_id, read_csv_rows
 from sfumato.judgments.judgments import Rejected, Remark
 
@@ -75,9 +76,9 @@ def read_top_two_pages(
         _on_line_breaks(forms["response"]),
     ]
     answers, unread = parsed(forms, "response", _answer)
-    table, lines, rejected = set_aside(
+    table, lines, rejected = sound_rows(
         forms.with_columns(pl.Series("answer", answers, dtype=pl.String)),
-        [*unread, Fault(item, "empty", forms["item"], forms["item"].is_null())],
+        [*unread, Flaw(item, "empty", forms["item"], forms["item"].is_null())],
         lines=forms["line"].to_list(),
         file=path.name,
     )
@@ -104,7 +105,7 @@ def in_sessions(pages: pl.DataFrame) -> pl.DataFrame:
 
 def _on_sessions(forms: pl.DataFrame) -> list[Remark]:
     several = forms.group_by("annotator", maintain_order=True).agg(pl.col("session").n_unique())
-    several = several.filter(pl.col("session") > 1)
+    several = several.filter(pl.col("annotator").is_not_null() & (pl.col("session") > 1))
     unfinished = forms.filter(~pl.col("completed"))
     return [
         Remark(
@@ -132,8 +133,8 @@ def _answer(response: str) -> str:
     try:
         # Not strict: a line break typed into a field stands in the export as it is.
         form = json.loads(response, strict=False)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg}, character {error.pos})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
     if not isinstance(form, dict):
         raise ValueError("not an object of form fields")
     second = _class(form, "classSelect2", "secondProb")
@@ -148,7 +149,10 @@ def _answer(response: str) -> str:
             if name.startswith("improbClassSelect")
         ],
     }
-    return json.dumps(answer, ensure_ascii=False)
+    text = json.dumps(answer, ensure_ascii=False)
+    if not is_utf8(text):
+        raise ValueError("not Unicode text")
+    return text
 
 
 def _class(form: dict[str, object], field: str, prefix: str) -> str:

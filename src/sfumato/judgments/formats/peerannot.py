@@ -37,7 +37,9 @@ def read_peerannot(path: Path, options: ReadOptions) -> Judgments:
     options.progress(len(text), len(text))
     return judgments_of_choices(
         path,
-        pl.DataFrame(votes, schema=dict.fromkeys(("item", "annotator", "label"), pl.String()), orient="row"),
+        pl.DataFrame(
+            votes, schema=dict.fromkeys(("item", "annotator", "label"), pl.String()), orient="row"
+        ),
         lines=lines,
         rejected=rejected,
         remarks=(),
@@ -53,7 +55,9 @@ def write_peerannot(judgments: Judgments, path: Path) -> None:
     """
     table = choices_of(judgments, "peerannot")
     refuse_second_labels(table, "peerannot")
-    numbers = all(name.isdecimal() and str(int(name)) == name for name in judgments.question.classes)
+    numbers = all(
+        name.isdecimal() and str(int(name)) == name for name in judgments.question.classes
+    )
     answers: dict[str, dict[str, str | int]] = {}
     for item, annotator, label in table.iter_rows():
         answers.setdefault(item, {})[annotator] = int(label) if numbers else label

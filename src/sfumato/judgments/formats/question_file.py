@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, SfumatoError
-from sfumato.judgments.formats.json_text import elements, read_json_text
+from sfumato.judgments.formats.json_text import read_json_text, whole
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.writing import whole_file
 from sfumato.judgments.judgments import Judgments
@@ -18,7 +18,14 @@ from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_j
 from sfumato.names import find
 from sfumato.provenance import Provenance, from_json, to_json
 
-__all__ = ["Asked", "kind_of", "question_file", "read_question", "write_question"]
+__all__ = [
+    "Asked",
+    "kind_of",
+    "preset_question",
+    "question_file",
+    "read_question",
+    "write_question",
+]
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,10 @@ def read_question(path: Path, options: ReadOptions) -> Asked | None:
     if not beside.is_file():
         return None
     text = read_json_text(beside)
-    [(_, stored)] = elements(f"[{text}]", file=beside.name)
+    stored = whole(text, file=beside.name)
     _check_stored(stored, beside.name)
     try:
-        question = question_from_json(text.lstrip("\ufeff"), where=beside.name)
+        question = question_from_json(text, where=beside.name)
     except SfumatoError as error:
         raise DataError(f"{beside.name}: {error}") from None
     if options.question not in (None, question.kind):
@@ -67,7 +74,7 @@ def kind_of(asked: Asked | None, options: ReadOptions) -> str:
     return kind
 
 
-def question_without_file(path: Path, kind: str, classes: Sequence[str] | None) -> Question:
+def preset_question(path: Path, kind: str, classes: Sequence[str] | None) -> Question:
     """The preset question; for most kinds somebody has to say what the classes are."""
     if classes is None:
         example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -42,8 +43,8 @@ PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[^@\s]+@[^@\s]+\.[^@\s]+
 
 csv.field_size_limit(2**31 - 1)
 
-CHUNK = 100_000
-"""Rows turned into columns at a time: keeps the text of a million rows from piling up."""
+CHUNK = 10_000
+"""Rows turned into columns at a time: few enough that Python's garbage collector lets them be."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +162,15 @@ def open_text(path: Path) -> Iterator[TextIO]:
             ) from None
 
 
+_BREAK = re.compile(r"\r\n|\r|\n")
+
+
 class _Rows(Protocol):
     """A ``csv.reader``, whose own type the standard library does not name."""
 
     line_num: int
+
+    def __iter__(self) -> Iterator[list[str]]: ...
 
     def __next__(self) -> list[str]: ...
 
@@ -205,27 +211,37 @@ def _chunks(
     lines: list[int],
     rejected: list[Rejected],
 ) -> Iterator[list[list[str]]]:
-    chunk: list[list[str]] = []
-    line = reader.line_num + 1
     while True:
+        first = reader.line_num + 1
         try:
-            row = next(reader, None)
+            rows = list(islice(reader, CHUNK))
         except csv.Error as error:
-            raise DataError(f"{path.name}, line {line}: cannot be read as CSV ({error}).") from None
-        if row is None:
-            break
-        if len(row) == width:
-            chunk.append(row)
-            lines.append(line)
-        elif row:  # an empty line is no row
-            reason = f"{len(row)} fields where the header has {width}"
-            rejected.append(Rejected(path.name, line, "", reason, ",".join(row)[:200]))
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-        line = reader.line_num + 1
-    if chunk:
-        yield chunk
+            where = f"{path.name}, line {reader.line_num}"
+            raise DataError(f"{where}: cannot be read as CSV ({error}).") from None
+        if not rows:
+            return
+        starts = _starts(rows, first, reader.line_num)
+        if all(len(row) == width for row in rows):
+            lines.extend(starts)
+            yield rows
+            continue
+        whole = []
+        for line, row in zip(starts, rows, strict=True):
+            if len(row) == width:
+                whole.append(row)
+                lines.append(line)
+            elif row:  # an empty line is no row
+                reason = f"{len(row)} fields where the header has {width}"
+                rejected.append(Rejected(path.name, line, "", reason, ",".join(row)[:200]))
+        yield whole
+
+
+def _starts(rows: list[list[str]], first: int, last: int) -> Sequence[int]:
+    """The line each row starts in, given the first and the last line of all of them."""
+    if last - first + 1 == len(rows):
+        return range(first, last + 1)
+    breaks = [sum(len(_BREAK.findall(field)) for field in row) for row in rows]
+    return list(accumulate((1 + more for more in breaks[:-1]), initial=first))
 
 
 def _columns(header: Sequence[str], rows: list[list[str]]) -> pl.DataFrame:

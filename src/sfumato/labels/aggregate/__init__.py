@@ -1,0 +1,311 @@
+"""Turn several people's judgments of each item into one label distribution, by a named method.
+
+Every method states which of two questions it answers: *what people say* (their distribution) or
+*which label is true* (a belief about one hidden label). They are not interchangeable: see
+``result``. ``held_out_log_loss`` in ``heldout`` tells which method predicts people best.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
+
+import numpy as np
+
+from sfumato.errors import DataError
+from sfumato.labels.aggregate.crowdlab import crowdlab
+from sfumato.labels.aggregate.dawid_skene import dawid_skene, dawid_skene_next
+from sfumato.labels.aggregate.evidence import (
+    Evidence,
+    evidence_of_distributions,
+    evidence_of_votes,
+)
+from sfumato.labels.aggregate.glad import glad
+from sfumato.labels.aggregate.mace import mace
+from sfumato.labels.aggregate.one_coin import one_coin
+from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
+from sfumato.labels.aggregate.result import Aggregation, Estimand, Fit, Interval
+from sfumato.labels.aggregate.shares import majority, mean, vote_shares
+from sfumato.labels.aggregate.shrinkage import shrunk_shares
+from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.votes import Votes, votes_of
+from sfumato.names import find
+from sfumato.provenance import Setting, Step, to_json
+
+__all__ = [
+    "AGGREGATORS",
+    "Aggregation",
+    "Aggregator",
+    "Estimand",
+    "Interval",
+    "aggregate",
+]
+
+Reads = Literal["votes", "distributions", "votes and predictions"]
+
+Option = Setting | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Aggregator:
+    """A method, the question it answers, and what it can be told."""
+
+    estimand: Estimand
+    reads: Reads
+    run: Callable[..., Fit]
+    about: str
+    """One sentence: what it does and what its ``quality`` means."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """Each option and its default."""
+    needs_names: bool = False
+    """Whether it models annotators, and so refuses judgments whose author is not recorded."""
+
+
+EM: Mapping[str, Option] = {"iterations": 100, "tolerance": 1e-6}
+
+AGGREGATORS: dict[str, Aggregator] = {
+    "mean": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=mean,
+        about="The average of each item's judgments; the default for distributions. No quality.",
+    ),
+    "vote-shares": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=vote_shares,
+        about="Votes for each class over all votes. No quality.",
+    ),
+    "shrunk-shares": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=shrunk_shares,
+        about="Vote shares pulled towards a prior fitted to all items (empirical Bayes); the default "
+        "for few votes. Even unanimous votes stay short of certainty. No quality.",
+        options={"iterations": 200, "tolerance": 1e-6, "pseudo_votes": 1.0},
+    ),
+    "linear-pool": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=linear_pool,
+        about="Weighted average of judgments. Quality: the weight given, 1 where none was.",
+        options={"weights": None},
+    ),
+    "log-pool": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=log_pool,
+        about="Weighted geometric mean of judgments, zeros raised to a floor. Quality: the weight "
+        "given, 1 where none was.",
+        options={"weights": None, "floor": 0.01},
+    ),
+    "skill-weighted-pool": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=skill_weighted_pool,
+        about="Average weighted by how much a person agrees with the others. Quality: that agreement.",
+        options={"prior_pairs": 5.0},
+        needs_names=True,
+    ),
+    "dawid-skene-next": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=dawid_skene_next,
+        about="What the next annotator, or a named one, would say: Dawid–Skene's belief in each true "
+        "label times how people answer it. Quality: expected share of right answers.",
+        options={**EM, "annotator": None, "prior_votes": 5.0},
+        needs_names=True,
+    ),
+    "majority": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=majority,
+        about="The class with most votes; ties share, go to the commoner class, or fall at random. "
+        "Quality: share of votes with the majority.",
+        options={"ties": "share"},
+    ),
+    "dawid-skene": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=dawid_skene,
+        about="A hidden label and a confusion matrix for each annotator. Quality: expected share of "
+        "right answers.",
+        options=EM,
+        needs_names=True,
+    ),
+    "dawid-skene-soft": Aggregator(
+        estimand="which label is true",
+        reads="distributions",
+        run=dawid_skene,
+        about="Dawid–Skene on whole distributions: each counts as fractions of votes. Quality: "
+        "expected share of right mass.",
+        options=EM,
+        needs_names=True,
+    ),
+    "one-coin": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=one_coin,
+        about="A hidden label and one skill for each annotator. Quality: the probability of a right "
+        "answer.",
+        options=EM,
+        needs_names=True,
+    ),
+    "glad": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=glad,
+        about="A hidden label, abilities of annotators and difficulties of items. Quality: ability α; "
+        "0 is guessing at even odds, below 0 is against the truth.",
+        options={**EM, "gradient_steps": 25},
+        needs_names=True,
+    ),
+    "mace": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=mace,
+        about="A hidden label, and annotators who either know it or answer blindly. Quality: the "
+        "probability that they look.",
+        options={**EM, "restarts": 10},
+        needs_names=True,
+    ),
+    "crowdlab": Aggregator(
+        estimand="which label is true",
+        reads="votes and predictions",
+        run=crowdlab,
+        about="Votes and a classifier's predictions, averaged by how trustworthy each is. Quality: "
+        "the annotator's weight.",
+        needs_names=True,
+    ),
+}
+
+
+def aggregate(
+    crowd: CrowdLabels | Votes,
+    name: str,
+    *,
+    rng: np.random.Generator,
+    interval: Literal["none", "default"] = "none",
+    level: float = 0.95,
+    replicates: int = 200,
+    predictions: LabelSet | None = None,
+    **options: Option,
+) -> Aggregation:
+    """One label an item that was judged, by the method called ``name``.
+
+    Methods that read votes take each judgment's most probable class (``votes_of``). ``interval``
+    asks for the method's own kind: posterior for shares, otherwise a bootstrap over annotators
+    with so many ``replicates``. Rows, items and classes may come in any order: the answer is the same.
+
+    >>> votes = Votes(("a", "b"), ("p", "q"), ("cat", "dog"), *np.array([[0, 0, 1], [0, 1, 1], [0, 1, 0]]))
+    >>> result = aggregate(votes, "vote-shares", rng=np.random.default_rng(0))
+    >>> result.estimand, result.labels.probs.tolist()
+    ('what people say', [[0.5, 0.5], [1.0, 0.0]])
+    """
+    found = find(AGGREGATORS, name, what="aggregator")
+    settings = _settings(name, found, options)
+    evidence = _evidence(crowd, name, found, predictions)
+    fit = found.run(evidence, rng=rng, **settings)
+    asked: dict[str, Setting] = {"interval": interval}
+    if predictions is not None:
+        asked["predictions"] = to_json(predictions.provenance)
+    made = None
+    match interval:
+        case "none":
+            pass
+        case "default":
+            _check_interval(level, replicates)
+            made = fit.interval(level, replicates, rng)
+            asked |= {"level": level, "replicates": replicates, "kind": made.kind}
+        case _:
+            assert_never(interval)
+    step = Step(
+        f"aggregate {name}",
+        {"estimand": found.estimand, **settings, **asked, "fitted": dict(fit.fitted)},
+    )
+    return _in_callers_order(evidence, fit, made, found.estimand, step)
+
+
+def _settings(name: str, found: Aggregator, options: Mapping[str, Option]) -> dict[str, Option]:
+    for option, value in options.items():
+        if option not in found.options:
+            known = ", ".join(map(repr, found.options)) or "none"
+            raise DataError(f"{name!r} takes no option {option!r}. Its options: {known}.")
+        _check_option(name, option, value, found.options[option])
+    return {**found.options, **options}
+
+
+def _check_option(name: str, option: str, value: Option, default: Option) -> None:
+    match default:
+        case int():
+            right, expected = isinstance(value, int) and value >= 1, "a whole number from 1 up"
+        case float():
+            right, expected = isinstance(value, int | float), "a number"
+        case str():
+            right, expected = isinstance(value, str), "a word"
+        case _:
+            return  # no default to compare with: the method looks at it
+    if not right:
+        raise DataError(f"Option {option!r} of {name!r} is {value!r}; it must be {expected}.")
+
+
+def _check_interval(level: float, replicates: int) -> None:
+    if not 0 < level < 1:
+        raise DataError(f"The level of an interval is {level}; it must be between 0 and 1.")
+    if replicates < 2:
+        raise DataError(f"An interval needs at least 2 replicates, not {replicates}.")
+
+
+def _evidence(
+    crowd: CrowdLabels | Votes, name: str, found: Aggregator, predictions: LabelSet | None
+) -> Evidence:
+    if predictions is not None and found.reads != "votes and predictions":
+        raise DataError(f"{name!r} reads no predictions; leave them out, or use 'crowdlab'.")
+    if isinstance(crowd, CrowdLabels) and found.reads != "distributions":
+        crowd = votes_of(crowd)
+    if found.needs_names:
+        _require_names(crowd, name)
+    evidence = (
+        evidence_of_votes(crowd) if isinstance(crowd, Votes) else evidence_of_distributions(crowd)
+    )
+    return evidence if predictions is None else evidence.with_predictions(predictions)
+
+
+def _require_names(crowd: CrowdLabels | Votes, name: str) -> None:
+    if isinstance(crowd, CrowdLabels):  # whose judgments they are, whatever they say
+        crowd = Votes(
+            crowd.items, crowd.annotators, crowd.classes, crowd.item, crowd.annotator, crowd.item
+        )
+    crowd.require_annotators(name)
+
+
+def _in_callers_order(
+    evidence: Evidence, fit: Fit, made: Interval | None, estimand: Estimand, step: Step
+) -> Aggregation:
+    items, people, classes = evidence.item_order, evidence.annotator_order, evidence.class_order
+    table = np.ix_(items, classes)
+    names = tuple(map(evidence.annotators.__getitem__, people.tolist()))
+    judgments = np.bincount(evidence.item, weights=evidence.mass)  # mass sums to one a judgment
+    return Aggregation(
+        labels=LabelSet(
+            tuple(map(evidence.items.__getitem__, items.tolist())),
+            tuple(map(evidence.classes.__getitem__, classes.tolist())),
+            fit.probs[table],
+            judgments[items].round(),
+            (*evidence.provenance, step),
+        ),
+        estimand=estimand,
+        annotators=names,
+        quality=None
+        if fit.quality is None
+        else dict(zip(names, fit.quality[people].tolist(), strict=True)),
+        confusion=None
+        if fit.confusion is None
+        else fit.confusion[np.ix_(people, classes, classes)],
+        difficulty=None if fit.difficulty is None else fit.difficulty[items],
+        trace=fit.trace,
+        converged=fit.converged,
+        interval=None
+        if made is None
+        else replace(made, low=made.low[table], high=made.high[table]),
+        fitted=fit.fitted,
+    )

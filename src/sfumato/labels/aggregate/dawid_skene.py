@@ -159,7 +159,9 @@ def _climb(
         said = _maximise(by_person, posterior, evidence)
     shape = evidence.people, len(evidence.classes), len(evidence.classes)
     counts = (by_person @ posterior).reshape(shape).transpose(0, 2, 1)
-    return _State(posterior, counts, said.reshape(shape).transpose(0, 2, 1), tuple(trace), converged)
+    return _State(
+        posterior, counts, said.reshape(shape).transpose(0, 2, 1), tuple(trace), converged
+    )
 
 
 def _answers(evidence: Evidence, weight: NDArray[np.float64]) -> tuple[csr_array, csr_array]:

@@ -54,7 +54,9 @@ class Evidence:
     def table(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of mass for each item and class, shape (items, classes)."""
         shape = len(self.items), len(self.classes)
-        return sum_by(self.cell, self.mass * weight[self.person], shape[0] * shape[1]).reshape(shape)
+        return sum_by(self.cell, self.mass * weight[self.person], shape[0] * shape[1]).reshape(
+            shape
+        )
 
     def each_person_once(self) -> NDArray[np.float64]:
         """The weights of a plain, not a resampled, analysis."""
@@ -112,7 +114,8 @@ def sum_by(
     group: NDArray[np.integer[Any]], values: NDArray[np.float64], groups: int
 ) -> NDArray[np.float64]:
     """Sum of the values of each group, shape (groups,)."""
-    return np.bincount(group, weights=values, minlength=groups)
+    sums: NDArray[np.float64] = np.bincount(group, weights=values, minlength=groups)
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,7 @@ def _canonical(
 ) -> tuple[_Names, _Names, _Names]:
     if not len(judgments):
         raise DataError(
-            "There are no judgments to aggregate. Check whether exclusions or ties removed them all."
+            "There are no judgments to aggregate. Check whether exclusions or ties removed all."
         )
     items, annotators, classes = what
     recorded = annotator[annotator != NOT_RECORDED]
@@ -144,10 +147,10 @@ def _canonical(
 
 def _names(names: Sequence[str], occurs: NDArray[np.bool_]) -> _Names:
     codes = np.flatnonzero(occurs)
-    by_name = np.array(sorted(codes.tolist(), key=names.__getitem__), dtype=np.intp)
+    by_name = sorted(codes.tolist(), key=names.__getitem__)
     rank = np.zeros(len(names), dtype=np.intp)
     rank[by_name] = np.arange(len(by_name))
-    return _Names(tuple(names[code] for code in by_name), rank, rank[codes])
+    return _Names(tuple(map(names.__getitem__, by_name)), rank, rank[codes])
 
 
 def _recode(annotators: _Names, annotator: NDArray[np.int64]) -> Codes:

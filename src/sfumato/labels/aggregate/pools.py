@@ -43,7 +43,9 @@ def log_pool(
     item's judgments give zero stays at zero.
     """
     if not 0 < floor < 1:
-        raise DataError(f"The floor of the logarithmic pool is {floor}; it must be between 0 and 1.")
+        raise DataError(
+            f"The floor of the logarithmic pool is {floor}; it must be between 0 and 1."
+        )
     given = _weights(evidence, weights)
     # log max(p, floor) = log floor + rise; the first part is the same for every class
     rise = np.log(np.maximum(evidence.mass, floor)) - np.log(floor)

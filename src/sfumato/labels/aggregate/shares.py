@@ -61,7 +61,9 @@ def _tie_rule(ties: str) -> Ties:
     for rule in get_args(Ties):
         if ties == rule:
             return rule
-    raise DataError(f"'ties' is {ties!r}; it must be one of {', '.join(map(repr, get_args(Ties)))}.")
+    raise DataError(
+        f"'ties' is {ties!r}; it must be one of {', '.join(map(repr, get_args(Ties)))}."
+    )
 
 
 def _winners(

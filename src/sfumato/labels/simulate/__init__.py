@@ -1,0 +1,223 @@
+"""Turn labels into answers of simulated people, by parameters or fitted to real ones.
+
+``SIMULATORS`` names the kinds of people there are; ``simulate`` lets one of them answer
+about every item of a label set. What comes out says so: annotators are called
+``simulated-0001``, … and the provenance has a simulated step.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.errors import DataError
+from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.judgments import Judgments
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.simulate.beta import Beta
+from sfumato.labels.simulate.models import Model
+from sfumato.labels.simulate.top_two import (
+    THRESHOLDS,
+    Thresholds,
+    TopTwoModel,
+    fit_top_two,
+    published_top_two,
+    simulate_top_two,
+)
+from sfumato.labels.simulate.triplets import NoisyChannel, closer_by_position, draw_triples, send
+from sfumato.labels.simulate.voters import (
+    Voters,
+    fit_voters,
+    resample_voters,
+    simulate_votes,
+    skilled_voters,
+)
+from sfumato.labels.simulate.yes_no_unsure import (
+    UnsurePeople,
+    answer_rates,
+    fit_unsure_people,
+    simulate_yes_no_unsure,
+)
+from sfumato.names import find
+
+__all__ = ["SIMULATORS", "Parameters", "Simulator", "simulate"]
+
+Parameters = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """A kind of simulated people."""
+
+    about: str
+    model: type[Model]
+    """What describes such people, and what ``load_model`` must give for them."""
+    by_parameters: Callable[..., Model]
+    """Makes people without real answers: takes labels, parameters, how many, and ``rng``."""
+    function: Callable[..., Judgments | Comparisons]
+    """Lets ``people`` answer about ``labels``: takes ``per_item``, ``annotators`` and ``rng``."""
+    fit: Callable[[Judgments, LabelSet], Model] | None = None
+    """Fits people to real answers about items that the labels describe; None: cannot be fitted."""
+    parameters: Parameters = field(default_factory=dict)
+    """What ``by_parameters`` can be told, with defaults."""
+
+
+def simulate(
+    name: str,
+    labels: LabelSet,
+    *,
+    people: Model | None = None,
+    parameters: Parameters | None = None,
+    per_item: int,
+    annotators: int | None = None,
+    rng: np.random.Generator,
+) -> Judgments | Comparisons:
+    """``per_item`` simulated answers about each item of ``labels``, by the named simulator.
+
+    ``people`` are fitted or loaded; left out they are made by ``parameters``, where those not
+    named keep their defaults. Left out, ``annotators`` is ``per_item``, or for fitted voters
+    as many as were fitted.
+
+    >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [0, 1]])
+    >>> rng = np.random.default_rng(0)
+    >>> simulate("voters", labels, parameters={"spammers": 1}, per_item=3, rng=rng).annotators
+    ['simulated-0001', 'simulated-0002', 'simulated-0003']
+    """
+    simulator = find(SIMULATORS, name, what="simulator")
+    given = dict(parameters or {})
+    for parameter in given:
+        find(simulator.parameters, parameter, what=f"parameter of the simulator {name!r}")
+    if people is None:
+        people = simulator.by_parameters(
+            labels, {**simulator.parameters, **given}, annotators or per_item, rng
+        )
+    elif given or not isinstance(people, simulator.model):
+        raise DataError(
+            f"The simulator {name!r} takes either parameters or fitted people of its own kind; "
+            f"found people of the kind {type(people).__name__} and parameters {sorted(given)}."
+        )
+    return simulator.function(people, labels, per_item=per_item, annotators=annotators, rng=rng)
+
+
+def _make_top_two(
+    labels: LabelSet, given: Parameters, count: int, rng: np.random.Generator
+) -> TopTwoModel:
+    thresholds = Thresholds(given["high_entropy"], given["low_entropy"])
+    return published_top_two(labels, thresholds=thresholds)
+
+
+def _make_voters(
+    labels: LabelSet, given: Parameters, count: int, rng: np.random.Generator
+) -> Voters:
+    skill = Beta(given["skill_a"], given["skill_b"])
+    return skilled_voters(labels.classes, count, skill=skill, spammers=given["spammers"], rng=rng)
+
+
+def _vote(
+    people: Voters,
+    labels: LabelSet,
+    *,
+    per_item: int,
+    annotators: int | None,
+    rng: np.random.Generator,
+) -> Judgments:
+    if annotators is not None and annotators != len(people):
+        people = resample_voters(people, annotators, rng=rng)
+    return simulate_votes(people, labels, per_item=per_item, rng=rng)
+
+
+def _make_unsure(
+    labels: LabelSet, given: Parameters, count: int, rng: np.random.Generator
+) -> UnsurePeople:
+    return UnsurePeople(
+        no_below=given["no_below"],
+        yes_from=given["yes_from"],
+        shift=given["shift"],
+        width=given["width"],
+        noise=given["noise"],
+    )
+
+
+def _fit_unsure(judgments: Judgments, labels: LabelSet) -> UnsurePeople:
+    judged = judgments.table["item"].unique(maintain_order=True).to_list()
+    return fit_unsure_people(labels.take(judged), answer_rates(judgments))
+
+
+def _say_yes_or_no(
+    people: UnsurePeople,
+    labels: LabelSet,
+    *,
+    per_item: int,
+    annotators: int | None,
+    rng: np.random.Generator,
+) -> Judgments:
+    return simulate_yes_no_unsure(
+        people, labels, per_item=per_item, annotators=annotators or per_item, rng=rng
+    )
+
+
+def _make_channel(
+    labels: LabelSet, given: Parameters, count: int, rng: np.random.Generator
+) -> NoisyChannel:
+    return NoisyChannel(given["flip"])
+
+
+def _compare(
+    people: NoisyChannel,
+    labels: LabelSet,
+    *,
+    per_item: int,
+    annotators: int | None,
+    rng: np.random.Generator,
+) -> Comparisons:
+    """Random triplets, ``per_item`` for each item on average, by distance of the label rows."""
+    triples = draw_triples(len(labels), per_item * len(labels), rng=rng)
+    closer = closer_by_position(labels.probs, triples)
+    return send(
+        people,
+        labels.items,
+        triples,
+        closer,
+        annotators=annotators or per_item,
+        provenance=labels.provenance,
+        rng=rng,
+    )
+
+
+SIMULATORS: dict[str, Simulator] = {
+    "voters": Simulator(
+        "people with confusion matrices who choose one class; by parameters their skill is "
+        "drawn from a Beta, with a share of spammers",
+        Voters,
+        _make_voters,
+        _vote,
+        fit_voters,
+        {"skill_a": 19.0, "skill_b": 1.0, "spammers": 0.0},
+    ),
+    "top-two": Simulator(
+        "the six-step annotators of the thesis: two classes in percent and what it is "
+        "definitely not; by parameters with the habits of CIFAR-10S annotators (S2-30…S2-36)",
+        TopTwoModel,
+        _make_top_two,
+        simulate_top_two,
+        fit_top_two,
+        {"high_entropy": THRESHOLDS.high, "low_entropy": THRESHOLDS.low},
+    ),
+    "yes-no-unsure": Simulator(
+        "people with thresholds of their own who say yes, no or unsure about every class (S4-59)",
+        UnsurePeople,
+        _make_unsure,
+        _say_yes_or_no,
+        _fit_unsure,
+        {"no_below": 0.15, "yes_from": 0.5, "shift": 0.1, "width": 0.5, "noise": 0.1},
+    ),
+    "triplets": Simulator(
+        "which of two items is closer to a third, by distance of their labels, each answer "
+        "flipped with a given probability (S1-20)",
+        NoisyChannel,
+        _make_channel,
+        _compare,
+        parameters={"flip": 0.1},
+    ),
+}
+"""Everyone who can be simulated, by the name a user types."""

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.errors import DataError
 from sfumato.labels.simulate.beta import Beta
 from sfumato.labels.simulate.top_two import Habits, Thresholds, TopTwoModel
+from sfumato.labels.simulate.triplets import NoisyChannel
 from sfumato.labels.simulate.voters import Voters
 from sfumato.labels.simulate.yes_no_unsure import UnsurePeople
 from sfumato.names import find
@@ -18,8 +19,8 @@ from sfumato.provenance import from_json, to_json
 
 __all__ = ["Model", "load_model", "save_model"]
 
-Model = TopTwoModel | Voters | UnsurePeople
-"""Simulated people of one of the three kinds that can be fitted to real ones."""
+Model = TopTwoModel | Voters | UnsurePeople | NoisyChannel
+"""Simulated people of any kind."""
 
 Fields = Mapping[str, Any]
 
@@ -63,6 +64,8 @@ def _fields(model: Model) -> dict[str, Any]:
             }
         case UnsurePeople():
             return {"model": "yes-no-unsure", **{name: getattr(model, name) for name in _NUMBERS}}
+        case NoisyChannel():
+            return {"model": "triplets", "flip": model.flip}
         case _:
             assert_never(model)
 
@@ -102,8 +105,13 @@ def _unsure_people(stored: Fields) -> UnsurePeople:
     return UnsurePeople(**numbers, provenance=from_json(stored["provenance"]))
 
 
+def _channel(stored: Fields) -> NoisyChannel:
+    return NoisyChannel(float(stored["flip"]), from_json(stored["provenance"]))
+
+
 _READERS: dict[str, Callable[[Fields], Model]] = {
     "top-two": _top_two,
+    "triplets": _channel,
     "voters": _voters,
     "yes-no-unsure": _unsure_people,
 }

@@ -3,9 +3,10 @@
 The six steps of the thesis, appendix B.5: a first choice is drawn from what people say about
 the item (S2-30), its probability from a Beta (S2-31), the other classes are ordered by their
 distance to it (S2-32), a number of classes is left possible (S2-33), the nearest alternative
-may be named with a probability from a second Beta (S2-34), and the rest is left to the
-possible classes (S2-35). Betas and histograms differ between items that people agree and
-disagree about (S2-36).
+is named with a probability from a second Beta (S2-34), and the rest is left to the possible
+classes (S2-35), which the recipe top2-clamp gives it to. Betas and histograms differ between
+items that people agree and disagree about (S2-36). One thing is added: the thesis names an
+alternative whenever one is possible; here as many people do as really did.
 
 The draws are independent of each other, as in the thesis. Real people are not: who is sure
 names no alternative. So every marginal is met, but simulated answers state more than 100 %
@@ -295,8 +296,7 @@ def _learned_distances(
 
 def _draw(habits: Habits, count: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
     """Percent of the first choice, of the second (-1: none), number possible; shape (3, count)."""
-    # Nobody who chooses a class says 0 % on purpose.
-    percent1 = np.clip(np.rint(100 * habits.top1.draw(count, rng=rng)), 1, 100)  # S2-31
+    percent1 = _typed(habits.top1.draw(count, rng=rng))  # S2-31
     shares = np.array([habits.possible])
     possible = 1 + draw_columns(shares, np.zeros(count, dtype=np.int64), rng=rng)  # S2-33
     several = 1 - habits.possible[0]
@@ -304,8 +304,13 @@ def _draw(habits: Habits, count: int, *, rng: np.random.Generator) -> NDArray[np
     naming = min(habits.naming / several, 1.0) if several > 0 else 0.0
     named = (possible >= 2) & (rng.random(count) < naming)
     top2 = habits.top2.draw(count, rng=rng) if habits.top2 else np.zeros(count)  # S2-34
-    percent2 = np.where(named, np.rint(100 * top2), -1)
-    return np.stack([percent1, percent2, possible]).astype(np.int64)
+    percent2 = np.where(named, _typed(top2), -1)
+    return np.stack([percent1, percent2, possible])
+
+
+def _typed(probs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Whole percents; at least one, for nobody names a class and says 0 % on purpose."""
+    return np.clip(np.rint(100 * probs), 1, 100).astype(np.int64)
 
 
 def _written(model: TopTwoModel, first: NDArray[np.int64], drawn: NDArray[np.int64]) -> list[str]:

@@ -29,7 +29,7 @@ from sfumato.labels.simulate.crowd import (
 )
 from sfumato.provenance import Provenance, Setting, Step
 
-__all__ = ["Seen", "Voters", "fit_voters", "simulate_votes", "skilled_voters"]
+__all__ = ["Seen", "Voters", "fit_voters", "resample_voters", "simulate_votes", "skilled_voters"]
 
 Seen = Literal["distribution", "label"]
 """What a voter sees: a class drawn anew from the item's distribution, or its most probable one."""
@@ -141,6 +141,13 @@ def fit_voters(judgments: Judgments, reference: LabelSet, *, smoothing: float = 
     everybody = _shares(counts.sum(axis=0) + 1 / len(classes))
     step = Step("fit voters", {"voters": len(annotators), "smoothing": smoothing})
     return Voters(classes, _shares(counts + smoothing * everybody), (*judgments.provenance, step))
+
+
+def resample_voters(voters: Voters, count: int, *, rng: np.random.Generator) -> Voters:
+    """``count`` people drawn from the given ones with replacement, as from a larger crowd."""
+    drawn = rng.integers(len(voters), size=count)
+    step = Step("resample voters", {"voters": count}, simulated=True)
+    return Voters(voters.classes, voters.confusion[drawn], (*voters.provenance, step))
 
 
 def simulate_votes(

@@ -32,11 +32,10 @@ __all__ = [
     "simulate_yes_no_unsure",
 ]
 
-FAR = 100.0
-"""Thresholds beyond this say yes to everything, or to nothing, whatever the noise."""
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
-WIDEST = 20.0
-"""Half a gap as wide as this leaves nothing but unsure between the noises of two classes."""
+NEVER = 1e-9
+"""A rate of "unsure" below this is none: it would be lost among rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +113,13 @@ def expected_rates(people: UnsurePeople, labels: LabelSet) -> Rates:
             "Rates can be foreseen only where there is noise or a shift between people."
         )
     probs, counts = np.unique(labels.probs.round(4), return_counts=True)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
-    gaps = _gap_factor(nodes, people.width)  # (nodes,)
+    gaps = _gap_factor(_NODES, people.width)  # (nodes,)
     middle = (people.no_below + people.yes_from) / 2
     half = (people.yes_from - people.no_below) / 2
     upper = ndtr((probs[:, None] - middle - half * gaps) / scale)  # (probs, nodes)
     lower = ndtr((middle - half * gaps - probs[:, None]) / scale)
-    total = counts.sum() * weights.sum()
-    yes, no = float(counts @ upper @ weights / total), float(counts @ lower @ weights / total)
+    total = counts.sum() * _WEIGHTS.sum()
+    yes, no = float(counts @ upper @ _WEIGHTS / total), float(counts @ lower @ _WEIGHTS / total)
     return Rates(yes, max(1 - yes - no, 0.0), no)
 
 
@@ -140,20 +138,12 @@ def fit_unsure_people(
             f"{rates.yes}, unsure {rates.unsure}, no {rates.no}."
         )
 
-    def with_gap(half: float) -> UnsurePeople:
-        def missing(middle: float) -> float:
-            moved = replace(base, no_below=middle - half, yes_from=middle + half)
-            return expected_rates(moved, labels).yes - rates.yes
-
-        middle = float(brentq(missing, -FAR, FAR, xtol=1e-10))
-        return replace(base, no_below=middle - half, yes_from=middle + half)
-
-    def too_sure(half: float) -> float:
-        return expected_rates(with_gap(half), labels).unsure - rates.unsure
-
-    half = float(brentq(too_sure, 0.0, WIDEST, xtol=1e-10)) if rates.unsure > 0 else 0.0
+    if rates.unsure < NEVER:
+        fitted = _with_gap(base, labels, 0.0, yes=rates.yes)
+    else:
+        fitted = _with_gap(base, labels, _half_gap(base, labels, rates), yes=rates.yes)
     step = Step("fit unsure people", rates._asdict())
-    return replace(with_gap(half), provenance=(*base.provenance, *labels.provenance, step))
+    return replace(fitted, provenance=(*base.provenance, *labels.provenance, step))
 
 
 def draw_thresholds(
@@ -208,6 +198,37 @@ def simulate_yes_no_unsure(
     )
     provenance = (*people.provenance, *labels.provenance, step)
     return Judgments(ask("yes-no-unsure", labels.classes), table, provenance=provenance)
+
+
+def _half_gap(people: UnsurePeople, labels: LabelSet, rates: Rates) -> float:
+    """Half the gap between the thresholds at which people are as often unsure as wanted."""
+
+    def how_unsure(half: float) -> float:
+        return expected_rates(_with_gap(people, labels, half, yes=rates.yes), labels).unsure
+
+    widest = 0.5
+    while how_unsure(widest) < rates.unsure:
+        widest *= 2
+        if widest > 1e4:
+            raise DataError(
+                f"No thresholds make such people unsure in {rates.unsure:.3g} of their answers; "
+                f"let them differ less in the gap between thresholds (width {people.width})."
+            )
+    return float(brentq(lambda half: how_unsure(half) - rates.unsure, 0.0, widest, xtol=1e-9))
+
+
+def _with_gap(people: UnsurePeople, labels: LabelSet, half: float, *, yes: float) -> UnsurePeople:
+    """The people with thresholds ``half`` off a middle at which they say yes as often as wanted."""
+
+    def moved(middle: float) -> UnsurePeople:
+        return replace(people, no_below=middle - half, yes_from=middle + half)
+
+    reach = 8 * float(np.hypot(people.noise, people.shift))  # no noise goes further
+    lowest = -reach - half * float(_gap_factor(_NODES, people.width).max())  # yes to everything
+    middle = brentq(
+        lambda middle: expected_rates(moved(middle), labels).yes - yes, lowest, 1 + reach, xtol=1e-9
+    )
+    return moved(float(middle))
 
 
 def _gap_factor(normal: NDArray[np.float64], width: float) -> NDArray[np.float64]:

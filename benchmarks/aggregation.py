@@ -1,0 +1,454 @@
+"""Measure aggregation against crowd-kit and cleanlab: same simulated votes, same answer, less time.
+
+    python benchmarks/aggregation.py [--quick]
+
+Votes are simulated (seeded) at the size of CIFAR-10H: 511,000 votes by 2,571 annotators on 10,000
+items with 10 classes. Every run is a process of its own. *CPU seconds* are from three columns of
+ids in memory to the finished result, without imports; *peak memory* is of the whole process, imports
+included. Both tools run the same number of iterations, and one function computes the
+log-likelihood of the parameters that each ends with. Peers come with ``pip install sfumato[bench]``;
+what is not installed is left out. The last rows repeat ours at ten times the size.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # each process imports only the tool that it measures
+    from sfumato.labels.aggregate import Aggregation
+
+OUT = Path(__file__).parent / "out"
+
+Arrays = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much work is simulated."""
+
+    items: int
+    annotators: int
+    votes: int
+    classes: int = 10
+
+
+FULL = Size(10_000, 2_571, 511_000)
+QUICK = Size(1_000, 257, 51_100)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One method, run by us and by a peer with the same number of iterations."""
+
+    method: str
+    peer: str
+    iterations: int
+
+
+CASES = (
+    Case("dawid-skene", "crowd-kit", 20),
+    Case("one-coin", "crowd-kit", 2),
+    Case("glad", "crowd-kit", 2),
+    Case("crowdlab", "cleanlab", 0),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    tool: str
+    method: str
+    votes: int
+    iterations: int
+    cpu_seconds: float
+    peak_mb: float
+    log_likelihood: float | None
+    cpu_ratio: float | None = None
+    memory_ratio: float | None = None
+    difference: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a tool found: parameters by name, and how well they explain the votes."""
+
+    arrays: Arrays
+    log_likelihood: float | None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the size")
+    parser.add_argument("--run", nargs=5, help=argparse.SUPPRESS)  # what a child process does
+    given = parser.parse_args()
+    if given.run:
+        tool, method, iterations, work, answer = given.run
+        run_child(tool, method, int(iterations), Path(work), Path(answer))
+        return
+    rows = compare(QUICK if given.quick else FULL)
+    OUT.mkdir(exist_ok=True)
+    path = OUT / ("aggregation-quick.json" if given.quick else "aggregation.json")
+    path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    print(f"\nWritten to {path}")
+
+
+def compare(size: Size) -> list[Row]:
+    """Run every case with both tools, then ours at ten times the size; print as it goes."""
+    rows: list[Row] = []
+    print(HEADER)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder) / "work.npz"
+        simulate(size, work)
+        for case in CASES:
+            for row in compare_case(case, size, work):
+                rows.append(row)
+                print(line(row), flush=True)
+        larger = Size(size.items * 10, size.annotators * 10, size.votes * 10)
+        simulate(larger, work)
+        for case in CASES:
+            ours, _ = measure("sfumato", case, larger, work)
+            small = next(r for r in rows if (r.tool, r.method) == ("sfumato", case.method))
+            rows.append(ours)
+            growth = ours.cpu_seconds / small.cpu_seconds
+            print(line(ours), f"  {growth:.1f} times the time for 10 times the votes", flush=True)
+    return rows
+
+
+def compare_case(case: Case, size: Size, work: Path) -> list[Row]:
+    """Ours, and the peer's with its ratios to ours if it is installed."""
+    ours, our_answer = measure("sfumato", case, size, work)
+    try:
+        theirs, their_answer = measure(case.peer, case, size, work)
+    except PeerMissing as error:
+        print(error)
+        return [ours]
+    return [
+        ours,
+        replace(
+            theirs,
+            cpu_ratio=theirs.cpu_seconds / ours.cpu_seconds,
+            memory_ratio=theirs.peak_mb / ours.peak_mb,
+            difference=difference(our_answer, their_answer),
+        ),
+    ]
+
+
+def difference(ours: Answer, theirs: Answer) -> float:
+    """Relative difference of log-likelihoods; without them, the largest of any weight."""
+    if ours.log_likelihood is not None and theirs.log_likelihood is not None:
+        return abs(ours.log_likelihood - theirs.log_likelihood) / abs(theirs.log_likelihood)
+    return max(float(np.abs(ours.arrays[key] - theirs.arrays[key]).max()) for key in ours.arrays)
+
+
+# --- the work ---------------------------------------------------------------------------------
+
+
+def simulate(size: Size, path: Path) -> None:
+    """Simulated votes in random order, and a simulated classifier's predictions.
+
+    Each item has an own distribution p, mostly one class. Of the annotators 85 % are careful, 12 %
+    sloppy, 3 % spam: with their error rate they answer from an own bias, else from p.
+    """
+    rng = np.random.default_rng(20_190_819)
+    truth = rng.integers(size.classes, size=size.items)
+    spread = rng.gamma(0.04, 0.3, size=(size.items, size.classes))
+    spread[np.arange(size.items), truth] += 1
+    probs = spread / spread.sum(axis=1, keepdims=True)
+    bias = rng.dirichlet(np.full(size.classes, 0.5), size=size.annotators)
+    kind = rng.choice(3, p=(0.85, 0.12, 0.03), size=size.annotators)
+    errs = rng.beta((1, 4, 40), (60, 12, 4), size=(size.annotators, 3))
+    errs = errs[np.arange(size.annotators), kind]
+
+    item, annotator = _assignment(size, rng)
+    slips = rng.random(size.votes) < errs[annotator]
+    luck = rng.random(size.votes)
+    label = np.where(slips, _draw(bias, annotator, luck), _draw(probs, item, luck))
+    noise = probs * np.exp(rng.normal(0, 1.2, size=probs.shape)) + 1e-3
+    order = rng.permutation(size.votes)
+    np.savez(
+        path,
+        item=item[order],
+        annotator=annotator[order],
+        label=label[order],
+        predictions=noise / noise.sum(axis=1, keepdims=True),
+    )
+
+
+def _assignment(
+    size: Size, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Who judges what: about as many votes for all, nobody an item twice."""
+    votes = np.full(size.items, size.votes // size.items)
+    votes[: size.votes % size.items] += 1
+    item = np.repeat(rng.permutation(size.items), votes)
+    in_turn = np.arange(size.votes) % size.annotators
+    return item, rng.permutation(size.annotators)[in_turn]
+
+
+def _draw(
+    probs: NDArray[np.float64], row: NDArray[np.int64], luck: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """One class from the given row of ``probs`` for each number in ``luck``."""
+    edges = np.cumsum(probs, axis=1)
+    label = np.zeros(len(row), dtype=np.int64)
+    for edge in edges[:, :-1].T:
+        label += luck > edge[row]
+    return label
+
+
+# --- one measurement --------------------------------------------------------------------------
+
+
+class PeerMissing(Exception):
+    """A tool to compare with is not installed."""
+
+
+def measure(tool: str, case: Case, size: Size, work: Path) -> tuple[Row, Answer]:
+    """Run a tool in a process of its own."""
+    answer = work.with_name("answer.npz")
+    command = [sys.executable, __file__, "--run", tool, case.method, str(case.iterations)]
+    done = subprocess.run(
+        [*command, str(work), str(answer)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == NOT_INSTALLED:
+        raise PeerMissing(f"{tool} is not installed: pip install sfumato[bench]")
+    if done.returncode:
+        raise RuntimeError(f"{tool} {case.method} failed:\n{done.stderr}")
+    with np.load(answer) as found:
+        arrays = {key: found[key] for key in found.files}
+    cpu, peak = arrays.pop("cpu_seconds"), arrays.pop("peak_mb")
+    likelihood = LIKELIHOODS.get(case.method)
+    value = None if likelihood is None else likelihood(work, arrays)
+    row = Row(tool, case.method, size.votes, case.iterations, float(cpu), float(peak), value)
+    return row, Answer(arrays, value)
+
+
+NOT_INSTALLED = 9
+
+
+def run_child(tool: str, method: str, iterations: int, work: Path, answer: Path) -> None:
+    """Load the work, run one tool, write down what it found, how long it took and its memory."""
+    try:
+        runner = RUNNERS[tool](method)
+    except ImportError:
+        sys.exit(NOT_INSTALLED)
+    with np.load(work) as saved:
+        columns = {key: saved[key] for key in saved.files if key != "predictions"}
+        if method == "crowdlab":
+            columns["predictions"] = saved["predictions"]
+    before = cpu_seconds()
+    finish = runner(columns, iterations)
+    cpu = cpu_seconds() - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux counts in kilobytes
+    np.savez(answer, cpu_seconds=cpu, peak_mb=peak, **finish())
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+Columns = dict[str, NDArray[np.int64]]
+Finish = Callable[[], Arrays]
+"""Collect the parameters, after the clock has stopped."""
+
+Runner = Callable[[Columns, int], Finish]
+
+
+def sfumato_runner(method: str) -> Runner:
+    from sfumato.labels.aggregate import aggregate
+    from sfumato.labels.aggregate.columns import votes_of_columns
+    from sfumato.labels.labelset import LabelSet
+
+    if method == "glad":
+        import scipy.optimize  # noqa: F401  imports are not timed
+
+    def run(columns: Columns, iterations: int) -> Finish:
+        votes = votes_of_columns(columns["item"], columns["annotator"], columns["label"])
+        rng = np.random.default_rng(0)
+        if method == "crowdlab":
+            predictions = LabelSet(votes.items, votes.classes, columns["predictions"])
+            result = aggregate(votes, method, rng=rng, predictions=predictions)
+        else:
+            result = aggregate(votes, method, rng=rng, iterations=iterations, tolerance=-np.inf)
+        return lambda: our_parameters(method, result)
+
+    return run
+
+
+def our_parameters(method: str, result: "Aggregation") -> Arrays:
+    assert result.quality is not None
+    quality = np.array(list(result.quality.values()))
+    match method:
+        case "dawid-skene":
+            assert result.confusion is not None
+            return {"confusion": result.confusion, "shares": our_shares(result)}
+        case "one-coin":
+            return {"skill": quality, "shares": our_shares(result)}
+        case "glad":
+            assert result.difficulty is not None
+            return {"ability": quality, "ease": -np.log(result.difficulty)}
+        case _:
+            weight = result.fitted["model_weight"]
+            return {"annotator_weight": quality, "model_weight": np.array([weight], dtype=float)}
+
+
+def our_shares(result: "Aggregation") -> NDArray[np.float64]:
+    shares = result.fitted["class_shares"]
+    assert isinstance(shares, dict)
+    return np.array([shares[name] for name in result.labels.classes], dtype=float)
+
+
+def crowdkit_runner(method: str) -> Runner:
+    import pandas as pd
+    from crowdkit.aggregation import GLAD, DawidSkene, OneCoinDawidSkene
+
+    kinds = {"dawid-skene": DawidSkene, "one-coin": OneCoinDawidSkene, "glad": GLAD}
+
+    def run(columns: Columns, iterations: int) -> Finish:
+        table = pd.DataFrame(
+            {"task": columns["item"], "worker": columns["annotator"], "label": columns["label"]}
+        )
+        model = kinds[method](n_iter=iterations, tol=-np.inf)
+        model.fit(table)
+        return lambda: crowdkit_parameters(method, model)
+
+    return run
+
+
+def crowdkit_parameters(method: str, model: Any) -> Arrays:
+    match method:
+        case "dawid-skene":
+            shares = model.priors_.sort_index()
+            said = model.errors_[shares.index].stack().unstack("label")[shares.index]
+            confusion = said.fillna(0).sort_index().to_numpy()  # rows are worker and true label
+            shape = -1, len(shares), len(shares)
+            return {"confusion": confusion.reshape(shape), "shares": shares.to_numpy()}
+        case "one-coin":
+            shares = model.priors_.sort_index().to_numpy()
+            return {"skill": model.skills_.sort_index().to_numpy(), "shares": shares}
+        case _:
+            ability, ease = model.alphas_.sort_index(), model.betas_.sort_index()
+            return {"ability": ability.to_numpy(), "ease": ease.to_numpy()}
+
+
+def cleanlab_runner(method: str) -> Runner:
+    import pandas as pd
+    from cleanlab.multiannotator import (
+        convert_long_to_wide_dataset,
+        get_label_quality_multiannotator,
+    )
+
+    def run(columns: Columns, iterations: int) -> Finish:
+        table = pd.DataFrame(
+            {"task": columns["item"], "annotator": columns["annotator"], "label": columns["label"]}
+        )
+        found = get_label_quality_multiannotator(
+            convert_long_to_wide_dataset(table),
+            np.asarray(columns["predictions"]),
+            return_detailed_quality=False,
+            return_annotator_stats=False,
+            return_weights=True,
+            verbose=False,
+        )
+        return lambda: {
+            "annotator_weight": found["annotator_weight"],
+            "model_weight": np.array([found["model_weight"]]),
+        }
+
+    return run
+
+
+RUNNERS = {"sfumato": sfumato_runner, "crowd-kit": crowdkit_runner, "cleanlab": cleanlab_runner}
+
+
+# --- one log-likelihood for all ---------------------------------------------------------------
+
+
+Codes = NDArray[np.int64]
+Probability = Callable[[int, Codes, Codes, Codes], NDArray[np.float64]]
+"""Of each vote, given the true class."""
+
+
+def dawid_skene_likelihood(work: Path, found: Arrays) -> float:
+    """Σ_i log Σ_t share_t Π_j π_w[t, said]."""
+    return _likelihood(work, lambda t, item, who, said: found["confusion"][who, t, said], found["shares"])
+
+
+def one_coin_likelihood(work: Path, found: Arrays) -> float:
+    wrong = (1 - found["skill"]) / (len(found["shares"]) - 1)
+
+    def probability(t: int, item: Codes, who: Codes, said: Codes) -> NDArray[np.float64]:
+        return np.where(said == t, found["skill"][who], wrong[who])
+
+    return _likelihood(work, probability, found["shares"])
+
+
+def glad_likelihood(work: Path, found: Arrays) -> float:
+    """With ten classes and no preference for any of them."""
+
+    def probability(t: int, item: Codes, who: Codes, said: Codes) -> NDArray[np.float64]:
+        right = 1 / (1 + np.exp(-found["ability"][who] * np.exp(found["ease"][item])))
+        return np.where(said == t, right, (1 - right) / (FULL.classes - 1))
+
+    return _likelihood(work, probability, np.full(FULL.classes, 1 / FULL.classes))
+
+
+def _likelihood(work: Path, probability: Probability, shares: NDArray[np.float64]) -> float:
+    with np.load(work) as votes:
+        item, who, said = votes["item"], votes["annotator"], votes["label"]
+    log_joint = np.stack(
+        [
+            np.bincount(item, weights=np.log(np.clip(probability(t, item, who, said), 1e-10, 1)))
+            + np.log(max(share, 1e-10))
+            for t, share in enumerate(shares)
+        ]
+    )
+    top = log_joint.max(axis=0)
+    return float((top + np.log(np.exp(log_joint - top).sum(axis=0))).sum())
+
+
+LIKELIHOODS: dict[str, Callable[[Path, Arrays], float]] = {
+    "dawid-skene": dawid_skene_likelihood,
+    "one-coin": one_coin_likelihood,
+    "glad": glad_likelihood,
+}
+
+
+# --- the table --------------------------------------------------------------------------------
+
+HEADER = (
+    f"{'tool':10} {'method':12} {'votes':>9} {'iterations':>10} {'CPU s':>9} {'ratio':>8} "
+    f"{'peak MB':>8} {'ratio':>6} {'log-likelihood':>19} {'difference':>11}"
+)
+
+
+def line(row: Row) -> str:
+    def number(value: float | None, form: str) -> str:
+        return "-" if value is None else format(value, form)
+
+    return (
+        f"{row.tool:10} {row.method:12} {row.votes:9,} {row.iterations:10} {row.cpu_seconds:9.3f} "
+        f"{number(row.cpu_ratio, ',.0f'):>8} {row.peak_mb:8.0f} {number(row.memory_ratio, '.1f'):>6} "
+        f"{number(row.log_likelihood, '.6f'):>19} {number(row.difference, '.1e'):>11}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Answers about pairs and triples of items: how similar two are, which of two is closer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from sfumato.errors import DataError
+from sfumato.judgments.judgments import VIEWS, Rejected, Remark
+from sfumato.names import find
+from sfumato.provenance import Provenance
+
+__all__ = [
+    "COMPARISON_COLUMNS",
+    "COMPARISON_QUESTIONS",
+    "ComparisonKind",
+    "ComparisonQuestion",
+    "Comparisons",
+    "comparison_question_from_json",
+]
+
+ComparisonKind = Literal["pairs", "triplets"]
+
+_ABOUT_THE_ANSWER: dict[str, pl.DataType] = {
+    "annotator": pl.String(),  # null: not recorded
+    "seconds": pl.Float64(),
+    "order": pl.Int64(),  # place in the session, from 1
+    "view": pl.String(),
+}
+
+COMPARISON_COLUMNS: dict[ComparisonKind, dict[str, pl.DataType]] = {
+    "pairs": {
+        "first": pl.String(),
+        "second": pl.String(),
+        "rating": pl.Float64(),
+        **_ABOUT_THE_ANSWER,
+    },
+    "triplets": {
+        "item": pl.String(),
+        "first": pl.String(),
+        "second": pl.String(),
+        "closer": pl.String(),  # "first" or "second"
+        **_ABOUT_THE_ANSWER,
+    },
+}
+"""The columns of a table of comparisons, by kind."""
+
+
+@dataclass(frozen=True)
+class ComparisonQuestion:
+    """What was asked about items side by side."""
+
+    kind: ComparisonKind
+    """The form of the answer: a rating of two items, or which of two is closer to a third."""
+    wording: str
+    scale: tuple[float, float] | None
+    """Lowest and highest rating of a pair; None for triplets."""
+    version: str = "1"
+    """Changes whenever wording or scale change."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(ComparisonKind):
+            find(COMPARISON_QUESTIONS, self.kind, what="kind of comparison")
+        if (self.kind == "pairs") != (self.scale is not None):
+            raise DataError("Pairs are rated on a scale, triplets have none.")
+        if self.scale is not None and not self.scale[0] < self.scale[1]:
+            raise DataError(f"The scale of a rating must go up, not from {self.scale}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as a dict ready for ``json.dumps``, to be stored beside the answers."""
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "wording": self.wording,
+            "scale": None if self.scale is None else list(self.scale),
+        }
+
+
+COMPARISON_QUESTIONS: dict[str, ComparisonQuestion] = {
+    "pairs": ComparisonQuestion(
+        "pairs",
+        "How similar are these two images, from 0 (not at all) to 6 (completely)?",
+        (0, 6),
+    ),
+    "triplets": ComparisonQuestion(
+        "triplets", "Is this image closer to the first one than to the second?", None
+    ),
+}
+"""The preset of each kind: similarity ratings (S1-03) and triplets (S1-04)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """A table with the columns of its kind in ``COMPARISON_COLUMNS``, one row an answer."""
+
+    question: ComparisonQuestion
+    table: pl.DataFrame
+    rejected: tuple[Rejected, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    provenance: Provenance = field(default=())
+
+    def __post_init__(self) -> None:
+        columns = COMPARISON_COLUMNS[self.kind]
+        missing = [
+            pl.lit(None, dtype=dtype).alias(name)
+            for name, dtype in columns.items()
+            if name not in self.table.columns
+        ]
+        table = self.table.with_columns(missing).select(
+            pl.col(name).cast(dtype) for name, dtype in columns.items()
+        )
+        table = table.with_columns(pl.col("view").fill_null("first"))
+        object.__setattr__(self, "table", table)
+        assert set(table["view"]) <= set(VIEWS), "an unknown view"
+        if self.question.scale is not None:
+            low, high = self.question.scale
+            on_scale = table["rating"].is_between(low, high).fill_null(False)
+            assert on_scale.all(), "a rating off the scale"
+        else:
+            assert set(table["closer"]) <= {"first", "second"}, "an answer that is no side"
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def kind(self) -> ComparisonKind:
+        """Whether these are ratings of pairs or triplets."""
+        return self.question.kind
+
+    @property
+    def items(self) -> list[str]:
+        """Everything that was compared, sorted."""
+        compared = [name for name in ("item", "first", "second") if name in self.table.columns]
+        return sorted({item for name in compared for item in self.table[name]})
+
+
+def comparison_question_from_json(stored: Mapping[str, Any], *, where: str) -> ComparisonQuestion:
+    """The inverse of ``to_json``; ``where`` names the file in errors."""
+    try:
+        preset = find(COMPARISON_QUESTIONS, stored["kind"], what="kind of comparison")
+        scale = stored.get("scale", preset.scale)
+        return ComparisonQuestion(
+            preset.kind,
+            stored.get("wording", preset.wording),
+            None if scale is None else (float(scale[0]), float(scale[1])),
+            str(stored.get("version", preset.version)),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        raise DataError(
+            f"{where} holds no question about comparisons: it needs an object with at least "
+            '{"kind": "pairs", "scale": [0, 6]} or {"kind": "triplets"}.'
+        ) from None

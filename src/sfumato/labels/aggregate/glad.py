@@ -1,0 +1,155 @@
+"""From votes to one hidden label an item, an ability for each annotator and a difficulty for each item.
+
+GLAD (Whitehill et al. 2009): a vote is right with probability σ(α_w exp(β_i)) and each of the
+other K - 1 labels has an equal part of the rest; α and β have normal priors with mean and
+variance one. As in the one-coin model each vote needs one number only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.labels.aggregate.dawid_skene import posterior_of
+from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
+from sfumato.labels.aggregate.intervals import bootstrap
+from sfumato.labels.aggregate.result import Fit
+
+__all__ = ["glad"]
+
+PRIOR_MEAN = 1.0
+"""Mean of the normal priors of α and β, and where both start."""
+
+GRADIENT_TOLERANCE = 1e-2
+"""When the conjugate gradients of one iteration stop: largest component of the gradient."""
+
+WARM_ITERATIONS = 1
+"""Iterations of a bootstrap replicate, which starts from the fitted abilities and difficulties."""
+
+
+def glad(
+    evidence: Evidence,
+    *,
+    rng: np.random.Generator,
+    iterations: int,
+    tolerance: float,
+    gradient_steps: int,
+) -> Fit:
+    """P(t | votes) by expectation–maximisation; quality is the ability α_w.
+
+    Each iteration improves α and β by up to ``gradient_steps`` conjugate-gradient steps. The trace is
+    the log-likelihood plus the log-density of the priors. Stops when an iteration gains less
+    than ``tolerance`` of it a vote; a negative tolerance never stops early.
+    """
+    model = _Model.of(evidence, evidence.each_person_once())
+    start = np.full(evidence.people + len(evidence.items), PRIOR_MEAN)
+    state = _climb(model, start, iterations, tolerance, gradient_steps)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        again = _Model.of(evidence, weight)
+        moved = _climb(again, state.parameters, WARM_ITERATIONS, tolerance, gradient_steps)
+        return again.posterior(moved.parameters)[1]
+
+    return Fit(
+        state.posterior,
+        bootstrap(refit, evidence.people),
+        quality=state.parameters[: evidence.people],
+        difficulty=np.exp(-state.parameters[evidence.people :]),
+        trace=state.trace,
+        converged=state.converged,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    posterior: NDArray[np.float64]  # (items, classes)
+    parameters: NDArray[np.float64]  # α of every person, then β of every item
+    trace: tuple[float, ...]
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """Votes, ready for the two steps."""
+
+    item: Codes
+    person: Codes
+    cell: Codes
+    votes: NDArray[np.float64]  # (entries,), the weight of each
+    people: int
+    shape: tuple[int, int]  # items, classes
+
+    @classmethod
+    def of(cls, evidence: Evidence, weight: NDArray[np.float64]) -> "_Model":
+        return cls(
+            item=evidence.item,
+            person=evidence.person,
+            cell=evidence.cell,
+            votes=evidence.mass * weight[evidence.person],
+            people=evidence.people,
+            shape=(len(evidence.items), len(evidence.classes)),
+        )
+
+    def posterior(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Log-likelihood plus log-prior, and P(t | votes)."""
+        margin = self._margin(parameters)
+        # log P(right) - log P(one wrong label) = margin + log(K - 1), in the voted class only
+        log_others = np.log(max(self.shape[1] - 1, 1))
+        odds = sum_by(self.cell, self.votes * (margin + log_others), self.shape[0] * self.shape[1])
+        log_likelihood, posterior = posterior_of(odds.reshape(self.shape))
+        common = -(self.votes * (np.logaddexp(0, margin) + log_others)).sum()
+        common -= self.shape[0] * np.log(self.shape[1])  # every class is as probable beforehand
+        prior = -0.5 * ((parameters - PRIOR_MEAN) ** 2 + np.log(2 * np.pi)).sum()
+        return float(log_likelihood + common + prior), posterior
+
+    def loss(
+        self, parameters: NDArray[np.float64], right: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Minus the expected log-joint (without its constants), and its gradient.
+
+        ``right`` is the posterior probability of each vote's class; with margin m = α exp(β) a
+        vote contributes right·m - log(1 + exp m).
+        """
+        ease = np.exp(parameters[self.people :])[self.item]
+        margin = parameters[self.person] * ease
+        small = np.exp(-np.abs(margin))
+        softplus = np.maximum(margin, 0) + np.log1p(small)
+        sigma = np.where(margin >= 0, 1, small) / (1 + small)
+        off = parameters - PRIOR_MEAN
+        value = (self.votes * (right * margin - softplus)).sum() - 0.5 * (off * off).sum()
+        pull = self.votes * (right - sigma)
+        by_person = sum_by(self.person, pull * ease, self.people)
+        by_item = sum_by(self.item, pull * margin, self.shape[0])
+        return -float(value), off - np.concatenate([by_person, by_item])
+
+    def _margin(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        return parameters[self.person] * np.exp(parameters[self.people :])[self.item]
+
+
+def _climb(
+    model: _Model,
+    parameters: NDArray[np.float64],
+    iterations: int,
+    tolerance: float,
+    gradient_steps: int,
+) -> _State:
+    # imported here: it is large, and the other aggregators do without it
+    from scipy.optimize import minimize
+
+    trace: list[float] = []
+    converged = False
+    posterior = np.empty(model.shape)
+    while not converged and len(trace) < iterations:
+        log_joint, posterior = model.posterior(parameters)
+        trace.append(log_joint)
+        converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * float(model.votes.sum())
+        parameters = minimize(
+            model.loss,
+            parameters,
+            args=(posterior.ravel()[model.cell],),
+            method="CG",
+            jac=True,
+            tol=GRADIENT_TOLERANCE,
+            options={"maxiter": gradient_steps},
+        ).x
+    return _State(posterior, parameters, tuple(trace), converged)

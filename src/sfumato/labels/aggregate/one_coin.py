@@ -1,0 +1,94 @@
+"""From votes to one hidden label an item and a single skill for each annotator.
+
+The one-coin model (Zhang et al. 2016): annotator w gives the true label with probability s_w and
+each of the other K - 1 labels with probability (1 - s_w) / (K - 1). One number a vote is then
+enough: the log-odds it adds to the class it names.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.labels.aggregate.dawid_skene import FLOOR, WARM_ITERATIONS, posterior_of
+from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
+from sfumato.labels.aggregate.intervals import bootstrap
+from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.shares import normalised
+
+__all__ = ["one_coin"]
+
+
+def one_coin(
+    evidence: Evidence, *, rng: np.random.Generator, iterations: int, tolerance: float
+) -> Fit:
+    """P(t | votes) by expectation–maximisation from the vote shares; quality is the skill s_w.
+
+    Stops when an iteration gains less than ``tolerance`` log-likelihood a vote; a negative
+    tolerance never stops early.
+    """
+    once = evidence.each_person_once()
+    start = normalised(evidence.table(once))
+    state = _climb(evidence, once, start, iterations, tolerance)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _climb(evidence, weight, state.posterior, WARM_ITERATIONS, tolerance).posterior
+
+    shares = np.maximum(state.posterior.mean(axis=0), FLOOR)
+    return Fit(
+        state.posterior,
+        bootstrap(refit, evidence.people),
+        quality=state.skill,
+        trace=state.trace,
+        converged=state.converged,
+        fitted={"class_shares": dict(zip(evidence.classes, shares.tolist(), strict=True))},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    posterior: NDArray[np.float64]  # (items, classes)
+    skill: NDArray[np.float64]  # (people,)
+    trace: tuple[float, ...]
+    converged: bool
+
+
+def _climb(
+    evidence: Evidence,
+    weight: NDArray[np.float64],
+    posterior: NDArray[np.float64],
+    iterations: int,
+    tolerance: float,
+) -> _State:
+    cell = evidence.cell
+    votes = evidence.mass * weight[evidence.person]
+    given = sum_by(evidence.person, votes, evidence.people)
+    skill = _skills(evidence, posterior, votes, cell) / given
+    trace: list[float] = []
+    converged = False
+    while not converged and len(trace) < iterations:
+        right, wrong = _log_probabilities(skill, len(evidence.classes))
+        odds = sum_by(cell, votes * (right - wrong)[evidence.person], posterior.size)
+        log_shares = np.log(np.maximum(posterior.mean(axis=0), FLOOR))
+        log_likelihood, posterior = posterior_of(odds.reshape(posterior.shape) + log_shares)
+        trace.append(log_likelihood + float(given @ wrong))  # what all classes have in common
+        converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * float(given.sum())
+        skill = _skills(evidence, posterior, votes, cell) / given
+    return _State(posterior, skill, tuple(trace), converged)
+
+
+def _skills(
+    evidence: Evidence, posterior: NDArray[np.float64], votes: NDArray[np.float64], cell: Codes
+) -> NDArray[np.float64]:
+    """How many of each person's votes are right, in expectation."""
+    return sum_by(evidence.person, votes * posterior.ravel()[cell], evidence.people)
+
+
+def _log_probabilities(
+    skill: NDArray[np.float64], classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Logarithms of the probability of the true label and of each other one."""
+    others = max(classes - 1, 1)  # with a single class there is no other label to give
+    right = np.clip(skill, FLOOR, 1 - FLOOR)
+    wrong = np.clip((1 - skill) / others, FLOOR, 1 - FLOOR)
+    return np.log(right), np.log(wrong)

@@ -1,0 +1,163 @@
+"""Every data set is described fully, and the description is that of the real files."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.data import DATASETS, check, get, list_datasets, path_of
+from sfumato.errors import MissingPackage, UnknownName
+
+FILES = [file for dataset in DATASETS.values() for file in dataset.files]
+
+
+def unpacked_is_compared(path: str) -> bool:
+    return path.endswith(".gz")
+
+
+def test_a_data_set_is_found_under_its_own_name() -> None:
+    assert all(name == dataset.name for name, dataset in DATASETS.items())
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_data_set_says_what_whence_and_under_which_licence(name: str) -> None:
+    dataset = DATASETS[name]
+
+    assert dataset.about
+    assert dataset.source
+    assert dataset.licence
+    assert bool(dataset.files) != bool(dataset.package)
+    assert len({Path(file.path).parent for file in dataset.files}) <= 1
+
+
+def test_every_file_is_described_once_and_whole() -> None:
+    paths = [file.path for file in FILES]
+
+    assert len(set(paths)) == len(paths)
+    assert all(len(file.sha256) == 64 and file.size > 0 for file in FILES)
+
+
+def test_addresses_are_encrypted_and_need_no_quoting() -> None:
+    addresses = [file.url for file in FILES if file.url]
+
+    assert addresses
+    assert all(url.startswith("https://") and " " not in url for url in addresses)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_real_files_are_what_the_registry_says(
+    name: str, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_DATA", str(data_folder))
+
+    rows = check(name)
+
+    assert [row for row in rows if row["state"] != "present"] == []
+    assert len(rows) == len(DATASETS[name].files)
+
+
+def test_real_files_have_the_described_sizes(data_folder: Path) -> None:
+    plain = [file for file in FILES if not unpacked_is_compared(file.path)]
+
+    found = {file.path: (data_folder / file.path).stat().st_size for file in plain}
+
+    assert found == {file.path: file.size for file in plain}
+
+
+def test_registry_knows_every_real_file(data_folder: Path) -> None:
+    sums = data_folder / "SHA256SUMS"
+    if not sums.is_file():
+        pytest.skip(f"{data_folder} has no SHA256SUMS to compare with.")
+    listed = {
+        path: digest for digest, path in (line.split() for line in sums.read_text().splitlines())
+    }
+
+    known = {file.path: file.sha256 for file in FILES}
+
+    assert set(known) == set(listed)
+    plain = {path for path in listed if not unpacked_is_compared(path)}
+    assert {path: known[path] for path in plain} == {path: listed[path] for path in plain}
+
+
+def test_list_says_how_much_of_each_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+    for path in (
+        "cifar10h/cifar10h-counts.npy",
+        "cifar10h/cifar10h-probs.npy",
+        "crowd/dog_truth.csv",
+    ):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).touch()
+
+    rows = list_datasets()
+
+    present = {row["name"]: row["present"] for row in rows}
+    assert list(present) == list(DATASETS)
+    assert present["cifar10h"] == "all"
+    assert present["crowd"] == "some"
+    assert present["mnist"] == "none"
+    assert present["digits"] == "embedded"
+
+
+def test_check_tells_missing_from_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+    (tmp_path / "cifar10h").mkdir()
+    (tmp_path / "cifar10h" / "cifar10h-probs.npy").write_bytes(b"spoilt")
+
+    assert check("cifar10h") == [
+        {"file": "cifar10h/cifar10h-counts.npy", "state": "missing"},
+        {"file": "cifar10h/cifar10h-probs.npy", "state": "changed"},
+    ]
+
+
+def test_path_is_a_folder_of_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+
+    assert path_of("fashion-mnist-h") == tmp_path / "fashion_mnist_h"
+
+
+@pytest.mark.parametrize("verb", [check, get, path_of])
+def test_misspelt_name_gets_a_suggestion(verb: object) -> None:
+    assert callable(verb)
+    with pytest.raises(
+        UnknownName, match=r"No data set is called 'cifar10-h'\. Did you mean 'cifar10h'"
+    ):
+        verb("cifar10-h")
+
+
+def test_getting_what_is_complete_fetches_nothing(
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_DATA", str(data_folder))
+
+    assert get("crowd") == []
+
+
+def test_embedded_digits_need_no_fetching_but_their_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert get("digits") == []
+    assert (path_of("digits") / "datasets").is_dir()
+
+    monkeypatch.setattr("sfumato.data.registry.find_spec", lambda name: None)
+
+    with pytest.raises(MissingPackage, match=r"pip install 'sfumato\[learn\]'"):
+        get("digits")
+
+
+def test_importing_opens_no_connection() -> None:
+    script = (
+        "import socket, sys\n"
+        "def refuse(*args, **options): sys.exit('a connection was opened')\n"
+        "socket.create_connection = socket.getaddrinfo = refuse\n"
+        "import sfumato.data\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")

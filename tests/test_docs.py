@@ -1,0 +1,149 @@
+"""The documentation is tested: it names everything a person can type, and its examples run.
+
+A ``console`` block is a story: each line that begins with ``$ `` is run by bash, in one
+temporary folder a page, and what it prints must be what the block shows; ``...`` stands for
+anything. ``make docs-update`` writes what was printed into the pages. A ``python`` block is
+run as it is, the blocks of a page one after the other.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+from click import Command, Group, Option
+
+from sfumato.cli.commands import app
+from sfumato.data import DATASETS
+from sfumato.judgments.formats import FORMATS
+from sfumato.judgments.quality import RULES
+from sfumato.judgments.question import QUESTIONS
+from sfumato.judgments.repairs import REPAIRS
+from sfumato.judgments.statements import ODDITIES
+from sfumato.labels.aggregate import AGGREGATORS
+from sfumato.labels.build import RECIPES
+from sfumato.labels.simulate import SIMULATORS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))
+
+REGISTRIES = {
+    "question": QUESTIONS,
+    "recipe": RECIPES,
+    "aggregator": AGGREGATORS,
+    "format": FORMATS,
+    "quality rule": RULES,
+    "repair": REPAIRS,
+    "oddity": ODDITIES,
+    "simulator": SIMULATORS,
+    "data set": DATASETS,
+}
+
+
+def commands(group: Group, prefix: str = "sfumato") -> dict[str, Command]:
+    found: dict[str, Command] = {}
+    for name, command in group.commands.items():
+        full = f"{prefix} {name}"
+        found |= commands(command, full) if isinstance(command, Group) else {full: command}
+    return found
+
+
+TYPER = typer.main.get_command(app)
+assert isinstance(TYPER, Group)
+COMMANDS = commands(TYPER)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_is_documented(name: str) -> None:
+    assert f"`{name}" in TEXT
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (name, max(parameter.opts, key=len))
+        for name, command in COMMANDS.items()
+        for parameter in command.params
+        if isinstance(parameter, Option) and parameter.name != "help"
+    ],
+)
+def test_option_is_on_the_page_of_its_verb(command: str, option: str) -> None:
+    page = (ROOT / "docs" / f"{command.split()[1]}.md").read_text(encoding="utf-8")
+
+    assert f"`{option}" in page
+
+
+@pytest.mark.parametrize(
+    ("what", "name"), [(what, name) for what, table in REGISTRIES.items() for name in table]
+)
+def test_registered_name_is_documented(what: str, name: str) -> None:
+    assert f"`{name}`" in TEXT
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8"))
+
+    assert [name for name in targets if not (page.parent / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run_and_print_what_the_page_shows(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    blocks = BLOCK.findall(text)
+    if any("$SFUMATO_DATA" in body for _, body in blocks):
+        request.getfixturevalue("data_folder")
+
+    names: dict[str, object] = {}
+    for kind, body in blocks:
+        if kind == "python":
+            exec(compile(body, page.name, "exec"), names)
+            continue
+        printed = rerun(body, tmp_path)
+        if UPDATE:
+            text = text.replace(body, printed)
+        else:
+            assert matches(body, printed), f"{page.name} shows\n{body}\nbut it prints\n{printed}"
+    if UPDATE:
+        page.write_text(text, encoding="utf-8")
+
+
+def rerun(body: str, folder: Path) -> str:
+    """Run the commands of a block and put what they print below each."""
+    printed = ""
+    for command in re.findall(r"^\$ (.*(?:\\\n.*)*)$", body, re.MULTILINE):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=_environment(folder),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        printed += f"$ {command}\n{done.stdout}{done.stderr}"
+    return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE)
+
+
+def matches(shown: str, printed: str) -> bool:
+    pattern = re.escape(shown).replace(r"\.\.\.", ".*?")
+    return re.fullmatch(pattern, printed, re.DOTALL) is not None
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    here = Path(sys.executable).parent
+    return {
+        **os.environ,
+        "PATH": f"{here}:{os.environ.get('PATH', '')}",
+        "XDG_CONFIG_HOME": str(folder / ".config"),
+        "COLUMNS": "100",
+        "TERM": "dumb",
+    }
