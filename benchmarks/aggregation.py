@@ -388,7 +388,9 @@ Probability = Callable[[int, Codes, Codes, Codes], NDArray[np.float64]]
 
 def dawid_skene_likelihood(work: Path, found: Arrays) -> float:
     """Σ_i log Σ_t share_t Π_j π_w[t, said]."""
-    return _likelihood(work, lambda t, item, who, said: found["confusion"][who, t, said], found["shares"])
+    return _likelihood(
+        work, lambda t, item, who, said: found["confusion"][who, t, said], found["shares"]
+    )
 
 
 def one_coin_likelihood(work: Path, found: Arrays) -> float:

@@ -29,11 +29,15 @@ def main(data: Path) -> None:
         theirs = published.probs[published.item == published.items.index(name)]
         order = [np.lexsort(rows.round(9).T) for rows in (mine, theirs)]
         farthest = max(farthest, float(np.abs(mine[order[0]] - theirs[order[1]]).max()))
-    print(f"{len(released):,} answers; published file and rule 'released': at most {farthest:.1e} apart")
+    print(
+        f"{len(released):,} answers; published file and rule 'released': at most {farthest:.1e} apart"
+    )
 
     stated = answers.statements
     differ = np.abs(released.probs - consistent.probs).max(axis=1) > 1e-12
-    again = stated.oddities["same-class-twice"] & (stated.said_again != np.nanmax(stated.mass, axis=1))
+    again = stated.oddities["same-class-twice"] & (
+        stated.said_again != np.nanmax(stated.mass, axis=1)
+    )
     zero = ((stated.mass == 0) & ~stated.ruled_out & (stated.rank == 2)).any(axis=1)
     reasons = {
         "the same class chosen twice, with two numbers": again,
@@ -48,7 +52,9 @@ def main(data: Path) -> None:
         left &= ~rows
     print(f"  {left.sum():3d}  anything else")
     one, two = released.mean(), consistent.mean()
-    print(f"largest change of an image's label: {np.abs(one.probs - two.probs).sum(axis=1).max() / 2:.3f} (total variation)")
+    print(
+        f"largest change of an image's label: {np.abs(one.probs - two.probs).sum(axis=1).max() / 2:.3f} (total variation)"
+    )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ def test_triplets_hold_which_side_is_closer() -> None:
 @pytest.mark.parametrize("rating", [7.0, -1.0, None, float("nan")])
 def test_ratings_off_the_scale_cannot_be_held(rating: float | None) -> None:
     table = pl.DataFrame(
-        {"first": ["a"], "second": ["b"], "rating": [rating]}, schema_overrides={"rating": pl.Float64}
+        {"first": ["a"], "second": ["b"], "rating": [rating]},
+        schema_overrides={"rating": pl.Float64},
     )
 
     with pytest.raises(AssertionError):
@@ -67,7 +68,9 @@ def test_question_of_a_file_may_leave_out_what_the_preset_says() -> None:
     assert question == ComparisonQuestion("pairs", PAIRS.wording, (1, 9))
 
 
-@pytest.mark.parametrize("stored", [{}, {"kind": "pairs", "scale": 3}, {"kind": "pairs", "scale": [1]}])
+@pytest.mark.parametrize(
+    "stored", [{}, {"kind": "pairs", "scale": 3}, {"kind": "pairs", "scale": [1]}]
+)
 def test_file_without_a_question_is_named(stored: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"q\.json holds no question"):
         comparison_question_from_json(stored, where="q.json")

@@ -56,6 +56,12 @@ def test_p_behind_digits_is_read_as_0() -> None:
     assert first_percents(mended.table["repaired"]) == ["80", "100"]
 
 
+def test_p_in_the_second_number_is_read_as_0_too() -> None:
+    mended = repair_table(table(answer("80", "2p", "dog")), "cifar10s")
+
+    assert json.loads(mended.table["repaired"][0])["second_percent"] == "20"
+
+
 @pytest.mark.parametrize("typed", ["p", "p\\\\\\", "8pp", "p8", "8o", "80p", "0p", "", None, "8 p"])
 def test_other_text_is_left_to_be_reported(typed: str | None) -> None:
     mended = repair_table(table(answer(typed)), "cifar10s")

@@ -138,7 +138,7 @@ def test_interval_alpha_rates_each_slider_of_an_item_on_its_own() -> None:
     generator = np.random.default_rng(2)
     sliders = generator.random((9, 3)) + np.array([0, 1, 5])  # three people, three items
     sliders[4, 1] = np.nan
-    item = np.array([7, 7, 7, 2, 2, 2, 4, 4, 4])  # positions need not be dense
+    item = np.repeat([7, 10**12, -4], 3)  # positions need not be dense
 
     alpha = krippendorff_interval(sliders, item, rng=rng())
 
@@ -146,6 +146,17 @@ def test_interval_alpha_rates_each_slider_of_an_item_on_its_own() -> None:
     expected = krippendorff.alpha(by_observer, level_of_measurement="interval")
     assert alpha.value == pytest.approx(expected, abs=1e-12)
     assert alpha.n == 3
+
+
+def test_interval_alpha_does_not_care_where_the_scale_begins() -> None:
+    generator = np.random.default_rng(3)
+    item = np.repeat(np.arange(20), 3)
+    values = generator.random(60) + item
+
+    alpha, shifted = (krippendorff_interval(v, item, rng=rng()) for v in (values, values + 1e7))
+
+    assert shifted.value == pytest.approx(alpha.value, abs=1e-9)
+    assert shifted.low == pytest.approx(alpha.low, abs=1e-9)
 
 
 def test_the_textbook_example_gives_its_published_coefficients() -> None:
@@ -200,9 +211,12 @@ def test_chance_corrected_agreement_of_a_single_class_is_undefined(
         measure(np.array([[3, 0], [2, 0]]), rng=rng())
 
 
-def test_interval_alpha_of_a_single_value_is_undefined() -> None:
+@pytest.mark.parametrize("n_items", range(2, 30))
+def test_interval_alpha_of_a_single_value_is_undefined_however_it_rounds(n_items: int) -> None:
     with pytest.raises(DataError, match="undefined: all answers are the same"):
-        krippendorff_interval(np.full(6, 0.1), np.array([0, 0, 1, 1, 2, 2]), rng=rng())
+        krippendorff_interval(
+            np.full(2 * n_items, 0.1), np.repeat(np.arange(n_items), 2), rng=rng()
+        )
 
 
 @pytest.mark.parametrize("measure", [percent_agreement, fleiss_kappa, krippendorff_nominal])
@@ -321,7 +335,7 @@ def test_repeats_are_matched_by_the_names_of_item_person_and_class() -> None:
     )
     repeat = answered(
         "yx",
-        ("z", "r", [1, 0]),
+        ("z", "q", [1, 0]),
         ("a", "p", [0.3, 0.7]),
         ("b", "p", [0.9, 0.1]),
         ("a", "q", [0.4, 0.6]),

@@ -276,6 +276,15 @@ def test_majority_can_refuse_ties_by_name() -> None:
     assert majority_labels(tied.take(["a"]), "error").probs.tolist() == [[1, 0, 0]]
 
 
+def test_probabilities_that_differ_by_rounding_alone_are_a_tie() -> None:
+    rounded = labelled("a", "xyz", [0.1 + 0.3, 0.4 + 1e-16, 0.2])
+    different = labelled("a", "xyz", [0.4 + 1e-9, 0.4 - 1e-9, 0.2])
+
+    assert rounded.probs[0, 0] != rounded.probs[0, 1]
+    assert majority_labels(rounded, "share").probs.tolist() == [[0.5, 0.5, 0]]
+    assert majority_labels(different, "share").probs.tolist() == [[1, 0, 0]]
+
+
 def test_modes_of_cifar10h_differ_from_the_original_label_as_published(
     cifar10: LabelSet, cifar10h: LabelSet
 ) -> None:

@@ -267,7 +267,7 @@ def test_a_correlation_with_constant_entropy_is_refused() -> None:
 
 
 def test_closest_and_farthest_pairs_are_the_two_ends_of_one_ranking() -> None:
-    first = named(np.array([[1, 0], [1, 0], [1, 0], [1, 0]]))
+    first = named(np.array([[1, 0], [1, 0], [1, 0], [1, 0]])).take(["i3", "i2", "i1", "i0"])
     rows = np.array([[0.2, 0.8], [1, 0], [0, 1], [0.2, 0.8]])
     second = LabelSet(("i3", "i1", "i2", "i0"), ("b", "a"), rows)
 

@@ -73,6 +73,13 @@ def test_keeping_one_entry_is_the_majority_and_keeping_all_changes_nothing(
     assert sparse(labels, len(labels.classes)).probs == pytest.approx(labels.probs)
 
 
+def test_probabilities_that_differ_by_rounding_alone_share_the_last_place() -> None:
+    labels = labelled("a", "xyz", [0.1 + 0.2, 0.3, 0.4])
+
+    assert labels.probs[0, 0] != labels.probs[0, 1]
+    assert sparse(labels, 2).probs == pytest.approx(np.array([[0.15, 0.15, 0.4]]) / 0.7)
+
+
 def test_sparse_counts_the_rows_with_a_tie_at_the_cut() -> None:
     labels = labelled("abc", "xyz", [0.6, 0.2, 0.2], [0.5, 0.3, 0.2], [1, 0, 0])
 

@@ -1,6 +1,7 @@
 """Mix judgments as files."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -38,7 +39,9 @@ def written(mixes: MixJudgments, path: Path) -> Path:
 
 
 @given(st.lists(rows, min_size=1, max_size=5))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, held: list[dict]) -> None:  # type: ignore[type-arg]
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, held: list[dict[str, Any]]
+) -> None:
     types = {"shown": pl.Float64, "first_class": pl.String, "annotator": pl.String}
     types |= {"confidence": pl.Float64, "seconds": pl.Float64, "order": pl.Int64}
     mixes = MixJudgments(pl.DataFrame(held, schema_overrides=types))

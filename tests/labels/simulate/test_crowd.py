@@ -76,16 +76,17 @@ def test_a_column_of_mass_zero_is_never_drawn(weights: list[list[float]], seed: 
     assert (probs[rows, drawn] > 0).all()
 
 
-def test_a_draw_at_the_very_end_of_a_row_stays_in_it() -> None:
-    class AtTheEnd(np.random.Generator):
+@pytest.mark.parametrize("extreme", [0.0, np.nextafter(1.0, 0.0)])
+def test_a_draw_at_the_very_end_of_a_row_stays_where_mass_is(extreme: float) -> None:
+    class Extreme(np.random.Generator):
         def random(self, size: int) -> np.ndarray:  # type: ignore[override]
-            return np.full(size, np.nextafter(1.0, 0.0))
+            return np.full(size, extreme)
 
-    probs = np.tile([0.5, 0.5, 0.0], (5000, 1))
+    probs = np.tile([0.0, 0.5, 0.5, 0.0], (5000, 1))
 
-    drawn = draw_columns(probs, np.arange(5000), rng=AtTheEnd(np.random.PCG64()))
+    drawn = draw_columns(probs, np.arange(5000), rng=Extreme(np.random.PCG64()))
 
-    assert (drawn == 1).all()
+    assert (drawn == (1 if extreme == 0 else 2)).all()
 
 
 def test_other_classes_are_refused_and_the_same_reordered() -> None:

@@ -114,6 +114,15 @@ def test_route_without_answers_takes_the_habits_of_all() -> None:
     assert model.low.top1 == model.high.top1
 
 
+def test_who_rules_everything_out_leaves_the_own_choice_possible() -> None:
+    reference = hard_labels(["a"], CLASSES, np.array([0]))
+    real = judgments(("a", answer("cat", "100", out="cat deer dog frog")))
+
+    model = fit_top_two(real, reference, rule="released")
+
+    assert model.low.possible == (1.0, 0.0, 0.0, 0.0)
+
+
 def test_items_between_the_thresholds_go_to_the_nearer() -> None:
     p = np.array([0.01, 0.035, 0.04, 0.05, 0.2])  # entropies .056, .152, .168, .199, .5
     labels = LabelSet(tuple("abcde"), ("cat", "dog"), np.stack([1 - p, p], axis=1))

@@ -13,16 +13,11 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats.beside import read_beside, write_beside
 from sfumato.judgments.formats.choices import PSEUDONYMS, classes_among
 from sfumato.judgments.formats.fields import set_aside, typed_fields
 from sfumato.judgments.formats.json_text import is_utf8
-from sfumato.judgments.formats.question_file import (
-    Asked,
-    kind_of,
-    preset_question,
-    read_question,
-    write_question,
-)
+from sfumato.judgments.formats.question_file import kind_of, preset_question, stored_question
 from sfumato.judgments.formats.reading import (
     CHUNK,
     ReadOptions,
@@ -50,25 +45,26 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     unknown classes has the different answers as its classes, and its answers may be written
     ``cat`` as well as ``"cat"``.
     """
-    asked = read_question(path, options)
-    kind = kind_of(asked, options)
+    stored, steps = read_beside(path)
+    question = stored_question(path, stored, options)
+    kind = kind_of(question, options)
     rows = _rows(path, options)
     table, remarks = _our_columns(rows.table, options.key)
     if kind == "choose-one":
         table = table.with_columns(_as_json(table[name]) for name in ("answer", "repaired"))
-    asked = asked or Asked(_preset(path, kind, table["answer"], options), ())
+    question = question or _preset(path, kind, table["answer"], options)
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
     aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
     read = Step("read sfumato", {}, {path.name: fingerprint_file(path)})
     return judgments_from(
-        asked.question,
+        question,
         kept,
         file=path.name,
         lines=pl.Series(rows.lines, dtype=pl.Int64).filter(fields.sound).to_numpy(),
         rejected=[*rows.rejected, *aside],
-        remarks=[*remarks, *_unknown_gold(kept, asked.question)],
-        provenance=(*asked.provenance, read),
+        remarks=[*remarks, *_unknown_gold(kept, question)],
+        provenance=(*steps, read),
     )
 
 
@@ -95,7 +91,7 @@ def write_own(judgments: Judgments, path: Path) -> None:
                 table.write_ndjson(part)
             case _:
                 table.write_csv(part)
-    write_question(judgments, path)
+    write_beside(path, json.loads(judgments.question.to_json()), judgments.provenance)
 
 
 def _suffix(path: Path) -> str:
@@ -197,6 +193,8 @@ def _text(value: Any) -> str | None:
     """A JSON value as the text that a CSV file would hold."""
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return repr(value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,39 +1,17 @@
-"""Find out what was asked: from the JSON beside a judgments table, or from the user.
-
-The JSON also holds the provenance, so that simulated answers stay known as simulated.
-"""
+"""Find out what was asked: from the JSON beside a judgments table, or from the user."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, SfumatoError
-from sfumato.judgments.formats.json_text import read_json_text, whole
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.writing import whole_file
-from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
 from sfumato.names import find
-from sfumato.provenance import Provenance, from_json, to_json
 
-__all__ = [
-    "Asked",
-    "kind_of",
-    "preset_question",
-    "question_file",
-    "read_question",
-    "write_question",
-]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question and what was done to its answers so far."""
-
-    question: Question
-    provenance: Provenance
+__all__ = ["kind_of", "preset_question", "question_file", "stored_question"]
 
 
 def question_file(path: Path) -> Path:
@@ -45,30 +23,28 @@ def question_file(path: Path) -> Path:
     return path.with_suffix(".question.json")
 
 
-def read_question(path: Path, options: ReadOptions) -> Asked | None:
-    """The question stored beside a table, if there is one; the options must not contradict it."""
-    beside = question_file(path)
-    if not beside.is_file():
+def stored_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question stored beside a table, None if nothing is; the options must not contradict."""
+    if not stored:
         return None
-    text = read_json_text(beside)
-    stored = whole(text, file=beside.name)
-    _check_stored(stored, beside.name)
+    beside = question_file(path).name
+    _check_classes(stored, beside)
     try:
-        question = question_from_json(text, where=beside.name)
+        question = question_from_json(json.dumps(stored), where=beside)
     except SfumatoError as error:
-        raise DataError(f"{beside.name}: {error}") from None
+        raise DataError(f"{beside}: {error}") from None
     if options.question not in (None, question.kind):
         raise DataError(
-            f"{beside.name} says that the question is {question.kind!r}, not {options.question!r}. "
+            f"{beside} says that the question is {question.kind!r}, not {options.question!r}. "
             "Leave the option out, or correct the file."
         )
-    return Asked(_in_order(question, options.classes, beside.name), _steps(stored, beside.name))
+    return _in_order(question, options.classes, beside)
 
 
-def kind_of(asked: Asked | None, options: ReadOptions) -> str:
+def kind_of(question: Question | None, options: ReadOptions) -> str:
     """The kind of question: as stored, as the user says, otherwise choose-one."""
-    if asked is not None:
-        return asked.question.kind
+    if question is not None:
+        return question.kind
     kind = options.question or "choose-one"
     find(QUESTIONS, kind, what="question")
     return kind
@@ -85,19 +61,8 @@ def preset_question(path: Path, kind: str, classes: Sequence[str] | None) -> Que
     return ask(kind, classes)
 
 
-def write_question(judgments: Judgments, path: Path) -> None:
-    """Write the question and the provenance beside the table ``path``."""
-    stored = {
-        **json.loads(judgments.question.to_json()),
-        "provenance": to_json(judgments.provenance),
-    }
-    with whole_file(question_file(path)) as part:
-        text = json.dumps(stored, indent=1, ensure_ascii=False)
-        part.write_text(text + "\n", encoding="utf-8")
-
-
-def _check_stored(stored: Any, file: str) -> None:
-    classes = stored.get("classes") if isinstance(stored, dict) else None
+def _check_classes(stored: Mapping[str, Any], file: str) -> None:
+    classes = stored.get("classes")
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise DataError(
             f"{file} holds no question: it needs an object whose 'classes' is a list of texts, as "
@@ -116,12 +81,3 @@ def _in_order(question: Question, classes: Sequence[str] | None, file: str) -> Q
             "out, or correct the file."
         )
     return replace(question, classes=tuple(classes))
-
-
-def _steps(stored: dict[str, Any], file: str) -> Provenance:
-    try:
-        return from_json(stored.get("provenance", []))
-    except TypeError:
-        raise DataError(
-            f"{file}: 'provenance' is not a list of steps. Remove it if it was not written here."
-        ) from None

@@ -38,7 +38,7 @@ __all__ = [
 Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
 
-PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[^@\s]+@[^@\s]+\.[^@\s]+")
+PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 """What worker ids of Prolific and Mechanical Turk, and e-mail addresses, look like."""
 
 csv.field_size_limit(2**31 - 1)

@@ -81,7 +81,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=shrunk_shares,
         about="Vote shares pulled towards a prior fitted to all items (empirical Bayes); the default "
         "for few votes. Even unanimous votes stay short of certainty. No quality.",
-        options={"iterations": 200, "tolerance": 1e-6, "pseudo_votes": 1.0},
+        options={"iterations": 200, "tolerance": 1e-5, "pseudo_votes": 1.0},
     ),
     "linear-pool": Aggregator(
         estimand="what people say",

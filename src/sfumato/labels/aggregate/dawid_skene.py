@@ -33,7 +33,8 @@ FLOOR = 1e-10
 """Least expected count of an answer that an annotator did give, and least share of a class."""
 
 NEGLIGIBLE = 1e-20
-"""Posteriors below this are set to zero: arithmetic on denormal numbers is many times slower."""
+"""A class so much less probable than the best is given zero: it saves most exponentials, and
+arithmetic on denormal numbers, which is many times slower."""
 
 WARM_ITERATIONS = 5
 """Iterations of a bootstrap replicate, which starts from the full fit."""
@@ -108,12 +109,15 @@ def posterior_of(log_joint: NDArray[np.float64]) -> tuple[float, NDArray[np.floa
     >>> round(float(np.exp(log_likelihood)), 3), posterior.round(3)
     (0.4, array([[0.75, 0.25]]))
     """
-    top = log_joint.max(axis=1, keepdims=True)
-    odds = np.exp(log_joint - top)
-    odds[odds < NEGLIGIBLE] = 0
-    sums = odds.sum(axis=1, keepdims=True)
+    by_class = np.ascontiguousarray(log_joint.T)  # (classes, items): reduces several times faster
+    top = by_class.max(axis=0)
+    by_class -= top
+    odds = np.zeros_like(by_class)
+    near = by_class > np.log(NEGLIGIBLE)
+    odds[near] = np.exp(by_class[near])
+    sums = odds.sum(axis=0)
     odds /= sums
-    return float((top + np.log(sums)).sum()), odds
+    return float((top + np.log(sums)).sum()), np.ascontiguousarray(odds.T)
 
 
 def shrunk_confusion(
@@ -187,13 +191,13 @@ def _maximise(
     said = (by_person @ posterior).reshape(evidence.people, classes, classes)
     np.maximum(said, FLOOR, out=said)
     said *= (np.diff(by_person.indptr) > 0).reshape(evidence.people, classes, 1)
-    said /= said.sum(axis=1, keepdims=True)
+    said /= np.einsum("wlt->wt", said)[:, None]  # a sum, faster than .sum over a middle axis
     return said
 
 
 def _logs(said: NDArray[np.float64]) -> NDArray[np.float64]:
-    # answers never given are never looked up; the bound only keeps log(0) away
-    return np.log(np.maximum(said, 1e-300)).reshape(-1, said.shape[2])
+    with np.errstate(divide="ignore"):  # answers never given are never looked up
+        return np.log(said).reshape(-1, said.shape[2])
 
 
 def _row_of(evidence: Evidence, annotator: str) -> int:

@@ -42,7 +42,7 @@ def mace(
     model = _Model.of(evidence, evidence.each_person_once())
     starts = _starts(evidence, model, restarts, rng)
     ends = [_climb(model, start, iterations, tolerance) for start in starts]
-    best = max(ends, key=lambda end: end.trace[-1])  # of equally good ones, the first
+    best = _best(ends)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
         again = _Model.of(evidence, weight)
@@ -154,6 +154,18 @@ def _starts(
         _Beliefs(model.given.sum(axis=1) * often, model.given * (1 - often)[:, None])
         for often in tries
     ]
+
+
+def _best(ends: list[_State]) -> _State:
+    """The end with the highest bound; of practically equal ones, the first.
+
+    Mirror images of a solution have the same bound up to rounding, which must not choose.
+    """
+    best = ends[0]
+    for end in ends[1:]:
+        if end.trace[-1] > best.trace[-1] + 1e-7 * abs(best.trace[-1]):
+            best = end
+    return best
 
 
 def _dirichlet_divergence(parameters: NDArray[np.float64], prior: float) -> float:

@@ -1,0 +1,222 @@
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from sfumato.cli import main
+
+VOTES = "task,worker,label\nimg1,ann,cat\nimg1,bob,cat\nimg1,eve,dog\nimg2,ann,dog\nimg2,bob,dog\n"
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``sfumato`` with the given words in a folder that holds votes.csv."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    Path("votes.csv").write_text(VOTES)
+
+    def ran(*words: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return ran
+
+
+def test_votes_become_shares(run: Run) -> None:
+    done = run("label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "labels.csv")
+
+    assert done.code == 0, done.err
+    assert pl.read_csv("labels.csv").rows() == [("img1", 2 / 3, 1 / 3), ("img2", 0, 1)]
+
+
+def test_rows_per_annotator_name_the_annotator(run: Run) -> None:
+    words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "--per-annotator"]
+
+    done = run(*words, "-o", "rows.parquet")
+
+    assert done.code == 0, done.err
+    table = pl.read_parquet("rows.parquet")
+    assert table.columns == ["item", "annotator", "cat", "dog"]
+    assert table["annotator"].to_list() == ["ann", "bob", "eve", "ann", "bob"]
+
+
+def test_every_step_can_be_walked_back(run: Run) -> None:
+    run("label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "labels.csv")
+
+    beside = json.loads(Path("labels.csv.json").read_text())
+
+    names = [step["name"] for step in beside["provenance"]]
+    assert names[0] == "read crowd"
+    assert "label votes" in names
+    assert names[-1] == "aggregate mean"
+    assert len(beside["provenance"][0]["inputs"]["votes.csv"]) == 64
+    assert beside["judgments"] == [3, 2]
+
+
+@pytest.mark.parametrize("name", ["vote-shares", "shrunk-shares", "dawid-skene", "auto"])
+def test_labels_say_what_they_estimate(run: Run, name: str) -> None:
+    words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "x.csv"]
+
+    found = json.loads(run(*words, "--aggregate", name, "--json").out)
+
+    expected = "which label is true" if name == "dawid-skene" else "what people say"
+    assert found["estimand"] == expected
+    assert found["aggregate"] == ("shrunk-shares" if name == "auto" else name)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "crowd", "--recipe", "vote"], "No recipe is called 'vote'. Did you mean"),
+        (["--format", "crowds", "--recipe", "votes"], "No format is called 'crowds'"),
+        (["--recipe", "votes"], "votes.csv has no column 'item'"),
+        (["--format", "crowd", "--recipe", "votes", "--keep", "all"], "nothing called 'all'"),
+        (["--format", "crowd", "--recipe", "votes", "--gamma", "0.1"], "takes no gamma"),
+        (["--format", "crowd", "--recipe", "votes", "--rule", "paper"], "No rule is called"),
+        (["--format", "crowd", "--recipe", "top2-clamp"], "the question was choose-one"),
+        (["--format", "crowd", "--recipe", "votes", "--exclude", "fast"], "No quality rule is"),
+        (
+            ["--format", "crowd", "--recipe", "votes", "--exclude", "too-fast:seconds=x"],
+            "name=number; found 'seconds=x'",
+        ),
+        (
+            ["--format", "crowd", "--recipe", "votes", "--aggregate", "median"],
+            "No aggregator is called 'median'",
+        ),
+        (
+            ["--format", "crowd", "--recipe", "votes", "--classes", "classes.txt"],
+            "votes.csv, line 4, field",
+        ),
+    ],
+)
+def test_wrong_request_is_one_sentence_and_exit_code_1(
+    run: Run, words: list[str], message: str
+) -> None:
+    Path("classes.txt").write_text("cat\nfox\n")
+
+    done = run("label", "votes.csv", *words, "-o", "x.csv")
+
+    assert done.code == 1
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err
+    assert not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["x.txt", "nowhere/x.csv"])
+def test_output_that_cannot_be_written_is_refused_before_any_work(run: Run, name: str) -> None:
+    done = run("label", "missing.csv", "--recipe", "votes", "-o", name)
+
+    assert done.code == 1
+    assert "missing.csv" not in done.err
+
+
+def test_missing_file_is_named(run: Run) -> None:
+    done = run("label", "missing.csv", "--recipe", "votes", "-o", "x.csv")
+
+    assert done.code == 1
+    assert "missing.csv" in done.err
+
+
+def test_unknown_option_is_a_usage_error(run: Run) -> None:
+    assert run("label", "votes.csv", "--colour").code == 2
+
+
+def test_malformed_row_is_counted_and_strict_makes_it_an_error(run: Run) -> None:
+    Path("votes.csv").write_text(VOTES + "img3,ann\n")
+    words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "x.csv"]
+
+    lenient, strict = run(*words), run(*words, "--strict")
+
+    assert lenient.code == 0
+    assert "1 rows were set aside, the first: votes.csv, line 7" in lenient.err
+    assert strict.code == 1
+    assert "line 7" in strict.err
+
+
+def test_describe_prints_one_json_object(run: Run) -> None:
+    done = run("describe", "votes.csv", "--format", "crowd", "--what-if", "too-fast", "--json")
+
+    found = json.loads(done.out)
+
+    assert (found["judgments"], found["people"], found["items"]) == (5, 3, 2)
+    assert found["per_item"]["histogram"] == {"2": 1, "3": 1}
+    assert found["exclusions"][0]["rule"] == "too-fast"
+    assert found["labels"]["recipe"] == "votes"
+
+
+def test_describe_as_text_names_people_and_items(run: Run) -> None:
+    done = run("describe", "votes.csv", "--format", "crowd")
+
+    assert "5 answers, 3 people, 2 items" in done.out
+
+
+def test_simulated_answers_are_called_simulated_to_the_end(run: Run) -> None:
+    run("label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "labels.csv")
+
+    made = run("simulate", "voters", "--labels", "labels.csv", "--per-item", "4", "-o", "sim.csv")
+    labelled = run("label", "sim.csv", "--recipe", "votes", "-o", "again.csv")
+
+    assert made.code == 0, made.err
+    assert "SIMULATED" in made.out
+    assert "SIMULATED" in labelled.out
+    assert "SIMULATED" in run("describe", "sim.csv").out
+
+
+def test_convert_writes_another_format(run: Run) -> None:
+    done = run(
+        "convert", "votes.csv", "--format", "crowd", "--to", "peerannot", "-o", "answers.json"
+    )
+
+    assert done.code == 0, done.err
+    assert run("describe", "answers.json", "--format", "peerannot", "--json").code == 0
+
+
+def test_platform_ids_never_leave(run: Run) -> None:
+    worker = "5f2a9c0b1d3e4f5a6b7c8d9e"
+    Path("votes.csv").write_text(VOTES.replace("ann", worker))
+    words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "--per-annotator"]
+
+    run(*words, "-o", "x.csv")
+    run(*words, "-o", "y.csv")
+
+    written = Path("x.csv").read_text()
+    assert worker not in written
+    assert "person-" in written
+    assert written == Path("y.csv").read_text()
+
+
+def test_data_sets_are_listed(run: Run) -> None:
+    names = [row["name"] for row in json.loads(run("data", "list", "--json").out)["datasets"]]
+
+    assert "cifar10h" in names
+
+
+def test_unknown_data_set_is_an_error(run: Run) -> None:
+    done = run("data", "get", "cifar11h")
+
+    assert done.code == 1
+    assert "Did you mean 'cifar10h'" in done.err
+
+
+def test_version_is_printed(run: Run) -> None:
+    assert run("--version").out.strip()
