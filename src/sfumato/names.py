@@ -1,12 +1,13 @@
-"""Find what a typed name means, or say which names there are."""
+"""Find what a typed name means, or say which names there are; put names in order."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
 from sfumato.errors import UnknownName
 
-__all__ = ["find"]
+__all__ = ["find", "sorted_names"]
 
 T = TypeVar("T")
 
@@ -26,3 +27,14 @@ def find(table: Mapping[str, T], name: str, *, what: str) -> T:
     near = get_close_matches(name, table, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownName(f"No {what} is called {name!r}.{hint} Known: {', '.join(sorted(table))}.")
+
+
+def sorted_names(names: Sequence[str]) -> list[str]:
+    """Names in their natural order: as numbers if all are integers, otherwise as text.
+
+    >>> sorted_names(["10", "9"]), sorted_names(["b", "10"])
+    (['9', '10'], ['10', 'b'])
+    """
+    if all(re.fullmatch(r"-?\d{1,18}", name) for name in names):
+        return sorted(names, key=lambda name: (int(name), name))
+    return sorted(names)

@@ -250,6 +250,11 @@ def test_a_level_that_is_no_probability_is_refused(level: float) -> None:
         percent_agreement(FLEISS_1971, rng=rng(), level=level)
 
 
+def test_an_interval_without_draws_is_refused() -> None:
+    with pytest.raises(DataError, match="ask for 1 or more"):
+        percent_agreement(FLEISS_1971, rng=rng(), draws=0)
+
+
 def test_intervals_hold_the_value_of_the_population_about_as_often_as_they_say() -> None:
     generator = np.random.default_rng(4)
     population = generator.multinomial(5, [0.6, 0.3, 0.1], size=4000)
@@ -278,6 +283,15 @@ def test_a_resample_without_variation_is_left_out_of_the_interval() -> None:
     alpha = krippendorff_nominal(np.array([[2, 0], [2, 0], [1, 1]]), rng=rng())
 
     assert np.isfinite([alpha.low, alpha.high]).all()
+
+
+@pytest.mark.parametrize("common", np.random.default_rng(6).random(8))
+def test_a_resample_of_one_slider_value_is_left_out_however_it_rounds(common: float) -> None:
+    values = np.array([common, common, common, common, 2.0, 3.0])
+
+    alpha = krippendorff_interval(values, np.array([0, 0, 1, 1, 2, 2]), rng=rng())
+
+    assert alpha.high < 1  # the third item, which disagrees, is in every draw that has a value
 
 
 @given(crowds())
@@ -360,6 +374,13 @@ def test_a_tie_at_the_top_that_holds_the_old_choice_is_no_change() -> None:
     assert within.changed_top.value == 0
     assert within.top_change is not None
     assert within.top_change.value == pytest.approx(0.3)
+
+
+def test_a_tie_at_the_top_may_be_rounded() -> None:
+    first = answered("xyz", ("a", "p", [0.1 + 0.3, 0.4 + 1e-16, 0.2]))
+    repeat = answered("xyz", ("a", "p", [0.6, 0.2, 0.2]))
+
+    assert within_person(first, repeat, rng=rng()).changed_top.value == 0
 
 
 def test_change_of_top_probability_is_none_when_every_choice_changed() -> None:

@@ -168,6 +168,11 @@ def test_similarities_of_the_wrong_form_are_refused(
         class_information(labels, similarity)
 
 
+def test_information_in_a_single_bin_is_refused() -> None:
+    with pytest.raises(DataError, match="needs 2 or more"):
+        class_information(labelled("ab", "xy", [1, 0], [0, 1]), np.eye(2), bins=1)
+
+
 def test_pca_codes_equal_those_of_another_library_up_to_sign() -> None:
     probs = np.random.default_rng(2).dirichlet([5, 2, 1, 0.5], size=100)
     labels = LabelSet(tuple(map(str, range(100))), tuple("wxyz"), probs)

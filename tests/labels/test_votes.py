@@ -8,7 +8,9 @@ from sfumato.labels.votes import counts, votes_of
 
 def test_tie_at_the_top_casts_no_vote_and_is_counted() -> None:
     rows = np.array([[0.6, 0.4], [0.5, 0.5], [0.1, 0.9]])
-    crowd = CrowdLabels(("i",), ("p", "q", "r"), ("a", "b"), np.zeros(3, dtype=np.int64), np.arange(3), rows)
+    crowd = CrowdLabels(
+        ("i",), ("p", "q", "r"), ("a", "b"), np.zeros(3, dtype=np.int64), np.arange(3), rows
+    )
 
     votes = votes_of(crowd)
 

@@ -6,22 +6,12 @@ from typing import Literal
 from sfumato.data.fetch import Dataset, RemoteFile, locate
 from sfumato.data.images import FeatureSet
 from sfumato.judgments.formats.arrays import load_array
+from sfumato.judgments.formats.class_names import LABELME
 from sfumato.provenance import Step, fingerprint_file
 
-__all__ = ["CLASSES", "DATASET", "load"]
+__all__ = ["DATASET", "load"]
 
 UPSTREAM = "https://raw.githubusercontent.com/fmenat/PyLearningCrowds/272bf1deb6237908262b8103ae0538ae08638f41/data/LabelMe"
-
-CLASSES = (
-    "highway",
-    "insidecity",
-    "tallbuilding",
-    "street",
-    "forest",
-    "coast",
-    "mountain",
-    "opencountry",
-)
 
 DATASET = Dataset(
     name="labelme",
@@ -98,7 +88,7 @@ def load(split: Literal["train", "valid", "test"], folder: Path | None = None) -
         items=tuple(map(str, range(len(features)))),
         features=features,
         labels=load_array(labels_file, dimensions=1),
-        classes=CLASSES,
+        classes=LABELME,
         split=(split,) * len(features),
         provenance=(step,),
     )

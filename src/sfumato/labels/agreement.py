@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.divergence import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.labels.subsample import checked_counts
@@ -215,6 +216,8 @@ def _measured(
 ) -> Agreement:
     if not 0 < level < 1:
         raise DataError(f"The level of the interval is {level}; give a number between 0 and 1.")
+    if draws < 1:
+        raise DataError(f"{draws} bootstrap draws were asked for; ask for 1 or more.")
     if not len(sums):
         raise DataError(f"The {name} needs an item with two answers or more, and there is none.")
     value = float(statistic(sums.sum(axis=0, keepdims=True))[0])
@@ -367,7 +370,7 @@ def _named(crowd: CrowdLabels) -> list[tuple[int, tuple[str, str]]]:
 
 
 def _is_top(probs: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return probs >= probs.max(axis=1, keepdims=True) - 1e-12
+    return probs >= probs.max(axis=1, keepdims=True) - TIE_TOLERANCE
 
 
 def _per_row(values: NDArray[np.float64], row: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -85,6 +85,8 @@ def class_information(
     size by average rank (equal values are never separated), and the estimate is the plug-in
     one from the joint table. Only the order of similarities matters, not their scale.
     """
+    if bins < 2:
+        raise DataError(f"{bins} bins were asked for; information needs 2 or more.")
     first, second = np.triu_indices(len(labels), k=1)
     target = _binned(_checked_similarity(labels, similarity)[first, second], bins)  # (pairs,)
     return np.array(

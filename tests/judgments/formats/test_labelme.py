@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats.class_names import LABELME
 from sfumato.judgments.formats.labelme import read_labelme
 from sfumato.judgments.formats.reading import ReadOptions
 
@@ -24,7 +25,7 @@ def test_released_answers(data_folder: Path) -> None:
     assert len(judgments) == 2547
     assert sorted(judgments.annotators, key=int) == [str(person) for person in range(59)]
     assert (len(per_item), per_item["len"].min(), per_item["len"].max()) == (1000, 1, 3)
-    assert judgments.question.classes == tuple("01234567")
+    assert judgments.question.classes == LABELME
     assert judgments.table["gold"].null_count() == 0
 
 
@@ -32,9 +33,9 @@ def test_minus_one_means_not_asked(answers: Path) -> None:
     judgments = read_labelme(answers, ReadOptions())
 
     assert judgments.table.select("item", "annotator", "answer").rows() == [
-        ("0", "0", '"0"'),
-        ("0", "2", '"7"'),
-        ("1", "1", '"3"'),
+        ("0", "0", '"highway"'),
+        ("0", "2", '"opencountry"'),
+        ("1", "1", '"street"'),
     ]
     assert judgments.table["gold"].null_count() == 3
 
@@ -50,7 +51,7 @@ def test_labels_beside_give_gold(answers: Path) -> None:
 
     judgments = read_labelme(answers, ReadOptions())
 
-    assert judgments.table["gold"].to_list() == ["4", "4", "3"]
+    assert judgments.table["gold"].to_list() == ["forest", "forest", "street"]
     assert set(judgments.provenance[0].inputs) == {"answers.npy", "labels_train.npy"}
 
 

@@ -11,7 +11,6 @@ from sfumato.judgments.formats.reading import (
     pseudonym,
     read_classes,
     read_csv_rows,
-    sorted_names,
 )
 
 
@@ -70,10 +69,6 @@ def test_ids_written_as_floats_are_integers_again() -> None:
 
     assert cleaned.to_list() == ["12", "12.5", "7", "x"]
     assert count == 1
-
-
-def test_numbers_sort_as_numbers() -> None:
-    assert sorted_names(["10", "-2", "9"]) == ["-2", "9", "10"]
 
 
 def test_one_class_is_too_few(tmp_path: Path) -> None:

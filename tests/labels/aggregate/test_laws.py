@@ -81,7 +81,10 @@ def predictions_for(crowd: CrowdLabels, names: str) -> LabelSet:
 
 
 def run(
-    name: str, crowd: CrowdLabels, names: str = "abcd", interval: Literal["none", "default"] = "none"
+    name: str,
+    crowd: CrowdLabels,
+    names: str = "abcd",
+    interval: Literal["none", "default"] = "none",
 ) -> Aggregation:
     reads = AGGREGATORS[name].reads
     given = predictions_for(crowd, names) if reads == "votes and predictions" else None

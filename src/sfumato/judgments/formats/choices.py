@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.reading import ReadOptions, clean_id, pseudonymous, sorted_names
+from sfumato.judgments.formats.reading import ReadOptions, clean_id, pseudonymous
 from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
 from sfumato.judgments.question import ask
+from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["MOST_CLASSES", "PSEUDONYMS", "classes_among", "judgments_of_choices", "tidy_ids"]

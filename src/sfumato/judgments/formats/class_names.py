@@ -1,6 +1,6 @@
 """The classes of well-known data sets, in the order of their label numbers."""
 
-__all__ = ["CIFAR10", "FASHION_MNIST"]
+__all__ = ["CIFAR10", "FASHION_MNIST", "LABELME"]
 
 CIFAR10 = (
     "airplane",
@@ -26,4 +26,15 @@ FASHION_MNIST = (
     "Sneaker",
     "Bag",
     "Ankle boot",
+)
+
+LABELME = (
+    "highway",
+    "insidecity",
+    "tallbuilding",
+    "street",
+    "forest",
+    "coast",
+    "mountain",
+    "opencountry",
 )

@@ -18,7 +18,7 @@ ITEM = ("item", "task", "index", "column 0")
 MISSING = ("nan", "NaN", "<NA>")
 """What pandas and NumPy write for a label that was not given, besides nothing."""
 
-_ROW = "\0row"  # no annotator is called so
+_ROW, _PERSON, _LABEL = "\0row", "\0person", "\0label"  # no annotator is called so
 
 
 def read_cleanlab(path: Path, options: ReadOptions) -> Judgments:
@@ -36,7 +36,8 @@ def read_cleanlab(path: Path, options: ReadOptions) -> Judgments:
     long = (
         rows.table.drop(first)
         .with_row_index(_ROW)
-        .unpivot(index=_ROW, variable_name="annotator", value_name="label")
+        .unpivot(index=_ROW, variable_name=_PERSON, value_name=_LABEL)
+        .rename({_PERSON: "annotator", _LABEL: "label"})
         .filter(pl.col("label").is_not_null() & ~pl.col("label").str.strip_chars().is_in(missing))
         .sort(_ROW, maintain_order=True)
     )

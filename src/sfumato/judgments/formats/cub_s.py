@@ -14,9 +14,10 @@ import polars as pl
 
 from sfumato.judgments.formats.checking import empty, parsed, people, sound_rows
 from sfumato.judgments.formats.json_text import is_utf8
-from sfumato.judgments.formats.reading import ReadOptions, clean_id, read_csv_rows, sorted_names
+from sfumato.judgments.formats.reading import ReadOptions, clean_id, read_csv_rows
 from sfumato.judgments.judgments import Judgments, Remark, judgments_from
 from sfumato.judgments.question import ask
+from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["read_cub_s"]

@@ -7,6 +7,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.arrays import chosen_answers, load_array
+from sfumato.judgments.formats.class_names import LABELME
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, Rejected, judgments_from
 from sfumato.judgments.question import ask
@@ -14,18 +15,17 @@ from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["read_labelme"]
 
-N_CLASSES = 8
 NOT_ASKED = -1
 
 
 def read_labelme(path: Path, options: ReadOptions) -> Judgments:
     """Read ``answers.npy``: 2,547 labels of 59 people for 1,000 images, 8 classes.
 
-    Items and annotators are called by their row and column, classes by their number unless
-    the options name them. ``labels_train.npy`` beside it, when there, gives ``gold``.
+    Items and annotators are called by their row and column, classes by their names in
+    the data set unless the options rename them. ``labels_train.npy`` beside it, when there, gives ``gold``.
     """
     answers = load_array(path, dimensions=2)  # (items, annotators)
-    classes = options.classes or tuple(map(str, range(N_CLASSES)))
+    classes = options.classes or LABELME
     row, person = np.nonzero(answers != NOT_ASKED)
     chosen = answers[row, person]
     good = (chosen >= 0) & (chosen < len(classes)) & (chosen % 1 == 0)

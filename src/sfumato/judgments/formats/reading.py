@@ -32,7 +32,6 @@ __all__ = [
     "pseudonymous",
     "read_classes",
     "read_csv_rows",
-    "sorted_names",
 ]
 
 Progress = Callable[[int, int], None]
@@ -132,17 +131,6 @@ def read_classes(path: Path) -> tuple[str, ...]:
     if len(names) < 2:
         raise DataError(f"{path.name} names {len(names)} classes; at least two are needed.")
     return names
-
-
-def sorted_names(names: Sequence[str]) -> list[str]:
-    """Names in their natural order: as numbers if all are integers, otherwise as text.
-
-    >>> sorted_names(["10", "9"]), sorted_names(["b", "10"])
-    (['9', '10'], ['10', 'b'])
-    """
-    if all(re.fullmatch(r"-?\d{1,18}", name) for name in names):
-        return sorted(names, key=lambda name: (int(name), name))
-    return sorted(names)
 
 
 @contextmanager

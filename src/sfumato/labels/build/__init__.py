@@ -14,11 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.reading import sorted_names
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import forms, top_two
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.names import find
+from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step
 
 __all__ = ["DEFAULT_GAMMA", "NONE_OF_THESE", "RECIPES", "Built", "Recipe", "build", "codes"]

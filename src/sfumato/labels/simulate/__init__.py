@@ -209,7 +209,7 @@ SIMULATORS: dict[str, Simulator] = {
         _make_unsure,
         _say_yes_or_no,
         _fit_unsure,
-        {"no_below": 0.15, "yes_from": 0.5, "shift": 0.1, "width": 0.5, "noise": 0.1},
+        {"no_below": 0.2, "yes_from": 0.5, "shift": 0.04, "width": 0.3, "noise": 0.04},
     ),
     "triplets": Simulator(
         "which of two items is closer to a third, by distance of their labels, each answer "

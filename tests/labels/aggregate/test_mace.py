@@ -1,0 +1,76 @@
+"""MACE: spammers are found whatever the order of rows, and starts really differ."""
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+
+from sfumato.labels.aggregate import aggregate
+from sfumato.labels.aggregate.columns import votes_of_columns
+from sfumato.labels.votes import Votes
+
+
+def with_spammers(seed: int) -> Votes:
+    """Forty items seen by six careful people and four who each always give one class."""
+    rng = np.random.default_rng(seed)
+    item, who = np.divmod(np.arange(40 * 10), 10)
+    truth = rng.integers(4, size=40)
+    slip = rng.random(400) < 0.1
+    label = np.where(slip, rng.integers(4, size=400), truth[item])
+    label = np.where(who >= 6, who - 6, label)
+    rows = rng.permutation(400)
+    return votes_of_columns(item[rows], who[rows], label[rows])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_constant_spammers_are_recovered_from_shuffled_rows(seed: int) -> None:
+    votes = with_spammers(seed)
+
+    result = aggregate(votes, "mace", rng=np.random.default_rng(0))
+
+    assert result.confusion is not None and result.quality is not None
+    spam = [result.annotators.index(str(name)) for name in (6, 7, 8, 9)]
+    blind = [result.confusion[row].sum(axis=0).argmax() for row in spam]
+    assert blind == [0, 1, 2, 3]
+    careful = min(result.quality[str(name)] for name in range(6))
+    assert careful > 0.6 > 0.3 > max(result.quality[str(name)] for name in (6, 7, 8, 9))
+
+
+def test_starts_differ_and_the_best_end_is_kept() -> None:
+    rng = np.random.default_rng(4)
+    votes = votes_of_columns(
+        np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12), rng.integers(3, size=48)
+    )
+
+    result = aggregate(votes, "mace", rng=np.random.default_rng(0), restarts=8, iterations=3)
+
+    bounds = result.fitted["bound_of_each_start"]
+    assert isinstance(bounds, list) and len(bounds) == 8
+    assert len({round(float(str(bound)), 6) for bound in bounds}) == 8
+    assert result.trace[-1] == max(float(str(bound)) for bound in bounds)
+
+
+def test_same_seed_same_answer() -> None:
+    votes = with_spammers(0)
+
+    first = aggregate(votes, "mace", rng=np.random.default_rng(3))
+    again = aggregate(votes, "mace", rng=np.random.default_rng(3))
+
+    assert np.array_equal(first.labels.probs, again.labels.probs)
+
+
+def test_first_posterior_equals_products_of_probabilities() -> None:
+    votes = votes_of_columns([0, 0, 1, 1, 1], [0, 1, 0, 1, 2], [0, 1, 1, 1, 0])
+
+    result = aggregate(votes, "mace", rng=np.random.default_rng(0), restarts=1, iterations=1)
+
+    # the first start: everybody tries half of the time, and gives what they gave
+    posterior = np.full((2, 2), 0.5)
+    for i, w, said in zip(votes.item, votes.annotator, votes.label, strict=True):
+        own = np.array([(votes.label[votes.annotator == w] == k).sum() / 2 for k in (0, 1)])
+        n = own.sum()  # tried n times, blind n times
+        try_ = np.exp(digamma(n + 0.5) - digamma(2 * n + 1))
+        blind = np.exp(digamma(n + 0.5) - digamma(2 * n + 1))
+        blind *= np.exp(digamma(own[said] + 10) - digamma(n + 20))
+        posterior[i] *= np.where(np.arange(2) == said, try_ + blind, blind)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    assert np.allclose(result.labels.probs, posterior, rtol=1e-12)
