@@ -4,10 +4,11 @@
 
 Votes are simulated (seeded) at the size of CIFAR-10H: 511,000 votes by 2,571 annotators on 10,000
 items with 10 classes. Every run is a process of its own. *CPU seconds* are from three columns of
-ids in memory to the finished result, without imports; *peak memory* is of the whole process, imports
-included. Both tools run the same number of iterations, and one function computes the
-log-likelihood of the parameters that each ends with. Peers come with ``pip install sfumato[bench]``;
-what is not installed is left out. The last rows repeat ours at ten times the size.
+ids in memory to the finished result, without imports; *peak memory* is of the whole process,
+imports included. Both tools run the same number of iterations, and one function computes the
+log-likelihood of the parameters that each ends with; *difference* is relative to it, and for
+CROWDLAB, which has no likelihood, the largest of any weight. Peers come with ``pip install
+sfumato[bench]``; one that is not installed is left out. The last rows are ours at ten times that.
 """
 
 import argparse
@@ -256,7 +257,8 @@ def run_child(tool: str, method: str, iterations: int, work: Path, answer: Path)
     finish = runner(columns, iterations)
     cpu = cpu_seconds() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux counts in kilobytes
-    np.savez(answer, cpu_seconds=cpu, peak_mb=peak, **finish())
+    arrays: dict[str, Any] = {"cpu_seconds": cpu, "peak_mb": peak, **finish()}
+    np.savez(answer, **arrays)
 
 
 def cpu_seconds() -> float:
@@ -264,7 +266,7 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-Columns = dict[str, NDArray[np.int64]]
+Columns = dict[str, NDArray[Any]]
 Finish = Callable[[], Arrays]
 """Collect the parameters, after the clock has stopped."""
 
@@ -445,9 +447,10 @@ def line(row: Row) -> str:
     def number(value: float | None, form: str) -> str:
         return "-" if value is None else format(value, form)
 
+    cpu, memory = number(row.cpu_ratio, ",.0f"), number(row.memory_ratio, ".1f")
     return (
         f"{row.tool:10} {row.method:12} {row.votes:9,} {row.iterations:10} {row.cpu_seconds:9.3f} "
-        f"{number(row.cpu_ratio, ',.0f'):>8} {row.peak_mb:8.0f} {number(row.memory_ratio, '.1f'):>6} "
+        f"{cpu:>8} {row.peak_mb:8.0f} {memory:>6} "
         f"{number(row.log_likelihood, '.6f'):>19} {number(row.difference, '.1e'):>11}"
     )
 

@@ -10,11 +10,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 import typer.main
-from click import Command, Group, Option
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
 from sfumato.data import DATASETS
@@ -33,7 +34,7 @@ TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))
 
-REGISTRIES = {
+REGISTRIES: dict[str, Iterable[str]] = {
     "question": QUESTIONS,
     "recipe": RECIPES,
     "aggregator": AGGREGATORS,
@@ -46,16 +47,20 @@ REGISTRIES = {
 }
 
 
-def commands(group: Group, prefix: str = "sfumato") -> dict[str, Command]:
-    found: dict[str, Command] = {}
+def commands(group: TyperGroup, prefix: str = "sfumato") -> dict[str, TyperCommand]:
+    found: dict[str, TyperCommand] = {}
     for name, command in group.commands.items():
         full = f"{prefix} {name}"
-        found |= commands(command, full) if isinstance(command, Group) else {full: command}
+        if isinstance(command, TyperGroup):
+            found |= commands(command, full)
+        else:
+            assert isinstance(command, TyperCommand)
+            found[full] = command
     return found
 
 
 TYPER = typer.main.get_command(app)
-assert isinstance(TYPER, Group)
+assert isinstance(TYPER, TyperGroup)
 COMMANDS = commands(TYPER)
 
 
@@ -70,7 +75,7 @@ def test_command_is_documented(name: str) -> None:
         (name, max(parameter.opts, key=len))
         for name, command in COMMANDS.items()
         for parameter in command.params
-        if isinstance(parameter, Option) and parameter.name != "help"
+        if isinstance(parameter, TyperOption) and parameter.name != "help"
     ],
 )
 def test_option_is_on_the_page_of_its_verb(command: str, option: str) -> None:
@@ -140,6 +145,8 @@ def matches(shown: str, printed: str) -> bool:
 
 def _environment(folder: Path) -> dict[str, str]:
     here = Path(sys.executable).parent
+    if not (folder / "examples").exists():  # pages name them as seen from the repository
+        (folder / "examples").symlink_to(ROOT / "examples")
     return {
         **os.environ,
         "PATH": f"{here}:{os.environ.get('PATH', '')}",

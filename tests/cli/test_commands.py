@@ -148,7 +148,7 @@ def test_malformed_row_is_counted_and_strict_makes_it_an_error(run: Run) -> None
     lenient, strict = run(*words), run(*words, "--strict")
 
     assert lenient.code == 0
-    assert "1 rows were set aside, the first: votes.csv, line 7" in lenient.err
+    assert "Rows set aside: 1, the first in votes.csv, line 7" in lenient.err
     assert strict.code == 1
     assert "line 7" in strict.err
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sfumato.judgments.question import ask
-from sfumato.judgments.statements import ODDITIES, Statements, read_answers, top_choice
+from sfumato.judgments.statements import Statements, read_answers, top_choice
 
 CLASSES = ("cat", "dog", "deer")
 

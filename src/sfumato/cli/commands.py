@@ -317,8 +317,8 @@ def _read(file: Path, format_: str, options: "ReadOptions", strict: bool) -> "Re
         refuse_rejected(found)
     if found.rejected:
         say(
-            f"{len(found.rejected):,} rows were set aside, the first: {found.rejected[0]}. "
-            "`sfumato describe` lists the reasons; --strict makes them an error."
+            f"Rows set aside: {len(found.rejected):,}, the first in {found.rejected[0]}. "
+            "`sfumato describe` lists the reasons; --strict makes this an error."
         )
     return found
 
@@ -340,7 +340,7 @@ def _options(classes: Path | None, question: str | None, key: str | None) -> "Re
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
 
     named = None if classes is None else read_classes(classes)
-    return ReadOptions(classes=named, question=question, key=study_key(key))
+    return ReadOptions(classes=named, question=question, key=lambda: study_key(key))
 
 
 def _rules(text: str) -> "tuple[Rule, ...]":

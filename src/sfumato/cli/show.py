@@ -19,7 +19,7 @@ WIDTH = 100
 
 def description(found: Mapping[str, Any]) -> None:
     """Everything ``describe`` found out about judgments."""
-    say = _console().print
+    say = _say
     question = found["question"]
     say(f"{found['file']}: {question['kind']}, {len(question['classes'])} classes{_note(found)}")
     who = f"{found['people']:,} people" if found["people"] else "people not recorded"
@@ -44,7 +44,7 @@ def description(found: Mapping[str, Any]) -> None:
 
 def labelled(found: Mapping[str, Any]) -> None:
     """What ``label`` did."""
-    say = _console().print
+    say = _say
     say(
         f"Wrote {found['rows']:,} rows to {found['written']}: {found['items']:,} items, "
         f"{found['classes']} classes{_note(found)}."
@@ -54,10 +54,10 @@ def labelled(found: Mapping[str, Any]) -> None:
         say(f"  {count:,} {reason}")
     for rule, people, answers in found["excluded"]:
         say(f"  rule {rule}: {people:,} people, {answers:,} answers excluded")
-    say(
-        f"Recipe {found['recipe']}{_settings(found['settings'])}; "
-        f"aggregated by {found['aggregate']}, which estimates {found['estimand']!r}."
-    )
+    how = "one row a judgment, not aggregated"
+    if found["aggregate"]:
+        how = f"aggregated by {found['aggregate']}, which estimates {found['estimand']!r}"
+    say(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")
     if found["hint"]:
         say(found["hint"])
 
@@ -91,8 +91,8 @@ def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> 
         "excluded": made.ledger.rules.select("rule", "people", "answers").rows(),
         "recipe": built.name.removeprefix("label "),
         "settings": settings,
-        "aggregate": "nobody (one row a judgment)" if per_annotator else aggregate,
-        "estimand": "what each person said" if per_annotator else made.aggregation.estimand,
+        "aggregate": None if per_annotator else aggregate,
+        "estimand": None if per_annotator else made.aggregation.estimand,
         "hint": f"Few votes an item: --aggregate {better} predicts further votes better."
         if few
         else "",
@@ -101,7 +101,7 @@ def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> 
 
 def other(found: Mapping[str, Any]) -> None:
     """A description of comparisons or mixes: names and numbers."""
-    say = _console().print
+    say = _say
     say(f"{found['what']}: {found['judgments']:,} answers, {found['people']:,} people")
     _rows("Numbers", ("", "value"), [(name, _number(value)) for name, value in found["numbers"]])
     _set_aside(found)
@@ -109,7 +109,7 @@ def other(found: Mapping[str, Any]) -> None:
 
 def simulated(found: Mapping[str, Any]) -> None:
     """What ``simulate`` made."""
-    say = _console().print
+    say = _say
     say(
         f"Wrote {found['judgments']:,} SIMULATED answers of {found['people']:,} simulated people "
         f"about {found['items']:,} items to {found['written']}."
@@ -189,7 +189,7 @@ def _set_aside(found: Mapping[str, Any]) -> None:
         rows = [(f"{row['count']:,}", row["field"], row["reason"]) for row in rejected["reasons"]]
         _rows("Rows set aside", ("rows", "field", "reason"), rows)
         for example in rejected["examples"]:
-            _console().print(f"  {example}")
+            _say(f"  {example}")
     rows = [(f"{row['count']:,}", row["what"], row["example"]) for row in found["remarks"]]
     _rows("Noticed while reading", ("times", "what", "for example"), rows)
 
@@ -239,8 +239,12 @@ def _rows(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
     console.print(table)
 
 
+def _say(text: str) -> None:
+    _console().print(text, soft_wrap=True)
+
+
 def _console() -> Console:
-    console = Console(highlight=False, markup=False, soft_wrap=False)
+    console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         return Console(highlight=False, markup=False, width=WIDTH)
     return console

@@ -50,11 +50,13 @@ class Rejected:
     file: str
     line: int
     field: str
+    """Empty where the row as a whole is at fault."""
     reason: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}, field {self.field!r}: {self.reason}"
+        place = f"{self.file}, line {self.line}" + (f", field {self.field!r}" if self.field else "")
+        return f"{place}: {self.reason}"
 
 
 @dataclass(frozen=True)

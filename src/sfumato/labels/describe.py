@@ -19,6 +19,7 @@ from sfumato.judgments.judgments import VIEWS, Judgments, duplicated, select
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, accuracy, repeats, times, what_if
 from sfumato.judgments.statements import ODDITIES
+from sfumato.labels.aggregate import AGGREGATORS
 from sfumato.labels.aggregate.heldout import held_out_log_loss
 from sfumato.labels.agreement import (
     Agreement,
@@ -29,7 +30,7 @@ from sfumato.labels.agreement import (
     within_person,
 )
 from sfumato.labels.build import build
-from sfumato.labels.labelset import CrowdLabels
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.labels.signals import (
     concentration,
     entropy,
@@ -101,7 +102,7 @@ def describe(
 def describe_other(found: Comparisons | MixJudgments) -> dict[str, Any]:
     """What was collected of judgments that are not about the classes of single items."""
     table = found.table
-    numbers: list[tuple[str, float | None]] = [
+    numbers: list[tuple[str, Any]] = [
         (f"{view} views", count) for view, count in sorted(Counter(table["view"].to_list()).items())
     ]
     if "seconds" in table.columns and table["seconds"].drop_nulls().len():
@@ -121,7 +122,13 @@ def describe_other(found: Comparisons | MixJudgments) -> dict[str, Any]:
 def score_aggregators(judgments: Judgments, *, rng: np.random.Generator) -> list[dict[str, Any]]:
     """Every aggregator that fits, by the log-loss of votes it has not seen (no truth needed)."""
     crowd = build(select(judgments), DEFAULT_RECIPE[judgments.question.kind]).crowd
-    scored = held_out_log_loss(crowd, rng=rng)
+    anonymous = bool((crowd.annotator == NOT_RECORDED).any())
+    names = [
+        name
+        for name, known in AGGREGATORS.items()
+        if known.reads != "votes and predictions" and not (known.needs_names and anonymous)
+    ]
+    scored = held_out_log_loss(crowd, names, rng=rng)
     return [asdict(row) for row in sorted(scored, key=lambda row: row.log_loss)]
 
 

@@ -97,7 +97,7 @@ def test_platform_ids_are_replaced_on_reading_and_refused_on_writing(tmp_path: P
     path = tmp_path / "m.csv"
     path.write_text(f"mix,perceived,task,annotator\nm,0.3,infer,{worker}\n")
 
-    mixes = read_mixes(path, ReadOptions(key="study 1"))
+    mixes = read_mixes(path, ReadOptions(key=lambda: "study 1"))
 
     assert mixes.annotators == ["person-9d139fc064"]
     assert mixes.remarks[0].count == 1

@@ -356,7 +356,7 @@ def test_platform_ids_become_pseudonyms(tmp_path: Path) -> None:
     people = ["5f2a9c0b1d3e4f5a6b7c8d9e", "A2XJ1SEGCKLAQ0", "someone@example.org", "w1"]
     path = at(tmp_path, "item,answer,annotator\n" + "".join(f"1,c{p},{p}\n" for p in people))
 
-    found = read_own(path, ReadOptions(key="study 1"))
+    found = read_own(path, ReadOptions(key=lambda: "study 1"))
 
     assert found.table["annotator"][0] == "person-9d139fc064"
     assert found.table["annotator"].str.starts_with("person-").to_list() == [True] * 3 + [False]

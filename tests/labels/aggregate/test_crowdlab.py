@@ -36,6 +36,9 @@ def work(seed: int, asked: float) -> Work:
     wide[rng.random(wide.shape) > asked] = np.nan
     wide[:2] = [[0, 1, 2, 0, 0], [2, 2, 1, 1, 0]]
     wide[2] = [0, np.nan, np.nan, np.nan, np.nan]
+    hermit = np.full((9, 1), np.nan)  # judges one item, which nobody else does
+    wide[3], hermit[3] = np.nan, 2
+    wide = np.hstack([wide, hermit])
     empty = np.isnan(wide).all(axis=1)
     wide[empty, 0] = 1
     scores = np.exp(rng.normal(size=(9, 3)) + 1.5 * np.eye(3)[truth])
@@ -47,7 +50,9 @@ def loops(given: Work) -> tuple[NDArray[np.float64], NDArray[np.float64], float]
     number = (~np.isnan(given.wide)).sum(axis=1)
     counts = np.stack([(given.wide == k).sum(axis=1) for k in range(3)], axis=1)
     tied = [np.flatnonzero(row == row.max()) for row in counts]
-    first = [ties[beliefs[ties].argmax()] for ties, beliefs in zip(tied, given.predictions, strict=True)]
+    first = [
+        ties[beliefs[ties].argmax()] for ties, beliefs in zip(tied, given.predictions, strict=True)
+    ]
     rough = average(given, np.array(first), number)[0]
     return average(given, rough.argmax(axis=1), number)
 
@@ -98,14 +103,16 @@ def test_crowdlab_equals_plain_loops(seed: int, asked: float) -> None:
 
 
 def test_ties_that_the_classifier_leaves_open_go_to_the_rarer_class() -> None:
-    votes = votes_of_columns([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0, 1, 0, 0, 0, 0])
-    even = LabelSet(votes.items, votes.classes, np.full((3, 2), 0.5))
+    # the first item is tied; class 1 is rarer, so the consensus is 1, 0, 0, 0
+    labels = [0, 0, 1, 1] + [0] * 12
+    votes = votes_of_columns(np.repeat(np.arange(4), 4), np.tile(np.arange(4), 4), labels)
+    even = LabelSet(votes.items, votes.classes, np.full((4, 2), 0.5))
 
     result = aggregate(votes, "crowdlab", rng=np.random.default_rng(0), predictions=even)
 
-    # consensus (1, 0, 0) gives votes a likelihood of (½ + 1 + 1) / 3; had it been (0, 0, 0) the
-    # commonest class would never be wrong
-    assert np.isclose(float(str(result.fitted["consensus_agreement"])), 2.5 / 3)
+    # everybody agrees in 1 of 3 + 9 of 9 pairs; always naming class 0 errs in 1 of 4
+    assert result.quality is not None
+    assert np.allclose(list(result.quality.values()), 1 - (2 / 12) / (1 / 4))
 
 
 def test_without_predictions_it_says_what_is_missing() -> None:

@@ -117,16 +117,39 @@ def test_a_distribution_counts_as_fractions_of_votes() -> None:
 def test_next_answer_is_belief_times_pooled_confusion() -> None:
     votes = some_votes(3)
 
-    belief, said, _ = loops(votes, 9)
+    belief, _, _ = loops(votes, 9)
     counts = np.zeros((3, 3))
     for i, label in zip(votes.item, votes.label, strict=True):
         counts[:, label] += belief[i]
     pooled = counts / counts.sum(axis=1, keepdims=True)
-    options = {"iterations": 9, "tolerance": -np.inf}
-    result = aggregate(votes, "dawid-skene-next", rng=np.random.default_rng(0), **options)
+    result = aggregate(
+        votes, "dawid-skene-next", rng=np.random.default_rng(0), iterations=9, tolerance=-np.inf
+    )
 
     assert result.estimand == "what people say"
     assert np.allclose(result.labels.probs, belief @ pooled, rtol=0, atol=1e-7)
+
+
+def test_a_person_s_next_answer_leans_on_everybody_s() -> None:
+    votes = some_votes(3)
+
+    belief, _, _ = loops(votes, 9)
+    counts = np.zeros((6, 3, 3))
+    for i, w, label in zip(votes.item, votes.annotator, votes.label, strict=True):
+        counts[w, :, label] += belief[i]
+    pooled = counts.sum(axis=0) / counts.sum(axis=(0, 2))[:, None]
+    own = (counts[5] + 4 * pooled) / (counts[5].sum(axis=1, keepdims=True) + 4)
+    result = aggregate(
+        votes,
+        "dawid-skene-next",
+        rng=np.random.default_rng(0),
+        iterations=9,
+        tolerance=-np.inf,
+        annotator="5",
+        prior_votes=4.0,
+    )
+
+    assert np.allclose(result.labels.probs, belief @ own, rtol=0, atol=1e-7)
 
 
 def test_next_answer_of_who_always_says_the_first_class_is_the_first_class() -> None:

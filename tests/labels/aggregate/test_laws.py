@@ -181,7 +181,12 @@ def test_one_certain_annotator_gives_a_hard_label(name: str, chosen: list[int]) 
     items = tuple(f"item{row}" for row in range(len(chosen)))
     one_hot = np.eye(3)[chosen]
     alone = CrowdLabels(
-        items, ("person0",), tuple("abc"), np.arange(len(items)), np.zeros(len(items)), one_hot
+        items,
+        ("person0",),
+        tuple("abc"),
+        np.arange(len(items)),
+        np.zeros(len(items), dtype=int),
+        one_hot,
     )
 
     labels = aggregate(alone, name, rng=np.random.default_rng(0)).labels
@@ -202,7 +207,7 @@ def test_everyone_certain_gives_vote_shares(name: str, votes: list[int]) -> None
         ("item0",),
         people,
         tuple("abc"),
-        np.zeros(len(votes)),
+        np.zeros(len(votes), dtype=np.int64),
         np.arange(len(votes)),
         np.eye(3)[votes],
     )

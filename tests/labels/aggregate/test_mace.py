@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.special import digamma
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
+from scipy.stats import dirichlet
 
 from sfumato.labels.aggregate import aggregate
 from sfumato.labels.aggregate.columns import votes_of_columns
@@ -58,13 +60,14 @@ def test_same_seed_same_answer() -> None:
     assert np.array_equal(first.labels.probs, again.labels.probs)
 
 
-def test_first_posterior_equals_products_of_probabilities() -> None:
+def test_first_posterior_and_bound_equal_products_of_probabilities() -> None:
     votes = votes_of_columns([0, 0, 1, 1, 1], [0, 1, 0, 1, 2], [0, 1, 1, 1, 0])
 
     result = aggregate(votes, "mace", rng=np.random.default_rng(0), restarts=1, iterations=1)
 
     # the first start: everybody tries half of the time, and gives what they gave
     posterior = np.full((2, 2), 0.5)
+    divergence = 0.0
     for i, w, said in zip(votes.item, votes.annotator, votes.label, strict=True):
         own = np.array([(votes.label[votes.annotator == w] == k).sum() / 2 for k in (0, 1)])
         n = own.sum()  # tried n times, blind n times
@@ -72,5 +75,17 @@ def test_first_posterior_equals_products_of_probabilities() -> None:
         blind = np.exp(digamma(n + 0.5) - digamma(2 * n + 1))
         blind *= np.exp(digamma(own[said] + 10) - digamma(n + 20))
         posterior[i] *= np.where(np.arange(2) == said, try_ + blind, blind)
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    assert np.allclose(result.labels.probs, posterior, rtol=1e-12)
+    evidence = posterior.sum(axis=1, keepdims=True)
+    for w in range(3):
+        own = np.array([(votes.label[votes.annotator == w] == k).sum() / 2 for k in (0, 1)])
+        divergence += dirichlet_divergence(np.array([own.sum(), own.sum()]) + 0.5, 0.5)
+        divergence += dirichlet_divergence(own + 10, 10)
+    assert np.allclose(result.labels.probs, posterior / evidence, rtol=1e-12)
+    assert np.isclose(result.trace[0], np.log(evidence).sum() - divergence, rtol=1e-10)
+
+
+def dirichlet_divergence(belief: NDArray[np.float64], prior: float) -> float:
+    """KL(Dirichlet(belief) || Dirichlet(prior, prior)), by way of its entropy."""
+    mean_logs = digamma(belief) - digamma(belief.sum())
+    cross = -(gammaln(2 * prior) - 2 * gammaln(prior) + (prior - 1) * mean_logs.sum())
+    return float(cross - dirichlet(belief).entropy())

@@ -21,12 +21,12 @@ def votes(*answers: tuple[str, str | None, str]) -> Judgments:
 
 
 def test_unknown_recipe_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="'top2-clmp'. Did you mean 'top2-clamp'"):
+    with pytest.raises(UnknownName, match=r"'top2-clmp'\. Did you mean 'top2-clamp'"):
         build(votes(("1", "ann", "cat")), "top2-clmp")
 
 
 def test_recipe_for_another_question_says_which_fit() -> None:
-    with pytest.raises(DataError, match="the question was choose-one. Recipes for .*: votes"):
+    with pytest.raises(DataError, match=r"the question was choose-one\. Recipes for .*: votes"):
         build(votes(("1", "ann", "cat")), "top2-clamp")
 
 

@@ -48,7 +48,7 @@ def test_typicality_leaves_the_rest_to_the_other_classes() -> None:
 def test_unsure_counts_fully_or_half(recipe: str, expected: list[float]) -> None:
     answer = {"cat": "yes", "dog": "unsure", "deer": "no", "frog": "no"}
 
-    assert np.allclose(built("yes-no-unsure", recipe, answer), [expected])
+    assert np.allclose(built("yes-no-unsure", recipe, answer), np.array([expected]))
 
 
 def test_only_unsure_still_makes_a_distribution() -> None:
@@ -82,13 +82,13 @@ def test_ranking_uses_rank_order_centroids() -> None:
     rows = built("ranking", "ranking", ["frog", "cat", "dog"], ["deer"])
 
     # Barron & Barrett (1996), n = 3: 11/18, 5/18, 2/18
-    assert np.allclose(rows, [[5 / 18, 2 / 18, 0, 11 / 18], [0, 0, 1, 0]])
+    assert np.allclose(rows, np.array([[5, 2, 0, 11], [0, 0, 18, 0]]) / 18)
 
 
 def test_confidence_level_decides_the_mass_of_the_choice() -> None:
     rows = built("confidence", "confidence", {"choice": "cat", "confidence": "probably"})
 
-    assert np.allclose(rows, [[0.75, 1 / 12, 1 / 12, 1 / 12]])
+    assert np.allclose(rows, np.array([[0.75, 1 / 12, 1 / 12, 1 / 12]]))
 
 
 def test_drawn_distribution_is_kept() -> None:
@@ -127,5 +127,5 @@ def test_everyone_certain_gives_vote_shares(form: tuple[str, str], chosen: list[
 
     rows = built(kind, recipe, *map(CERTAIN[form], chosen))
 
-    shares = [chosen.count(name) / len(chosen) for name in CLASSES]
+    shares = np.array([chosen.count(name) / len(chosen) for name in CLASSES])
     assert np.allclose(rows.mean(axis=0)[: len(CLASSES)], shares)

@@ -25,7 +25,7 @@ from sfumato.judgments.formats.mixes import read_mixes, write_mixes
 from sfumato.judgments.formats.own import read_own, write_own
 from sfumato.judgments.formats.peerannot import read_peerannot, write_peerannot
 from sfumato.judgments.formats.potato import read_potato
-from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions, pseudonym, pseudonymous
+from sfumato.judgments.formats.reading import PLATFORM_ID, Key, ReadOptions, pseudonym, pseudonymous
 from sfumato.judgments.judgments import Judgments, Rejected, Remark
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.names import find
@@ -180,7 +180,12 @@ def read(path: Path, format: str, options: ReadOptions) -> Readable:
     entry = find(FORMATS, format, what="format")
     if not path.exists():
         raise DataError(f"There is no file {path}. Check the name and the folder.")
-    found = entry.read(path, options)
+    try:
+        found = entry.read(path, options)
+    except DataError as error:
+        if path.stem in str(error):
+            raise
+        raise DataError(f"{path.name}: {error}") from None
     if not len(found):
         first = f", the first: {found.rejected[0]}" if found.rejected else ""
         raise DataError(
@@ -215,7 +220,8 @@ def strict(judgments: Readable) -> None:
     """Refuse what was read if any row had to be set aside."""
     if judgments.rejected:
         raise DataError(
-            f"{len(judgments.rejected):,} rows cannot be read, the first: {judgments.rejected[0]}. "
+            f"Rows that cannot be read: {len(judgments.rejected):,}, the first in "
+            f"{judgments.rejected[0]}. "
             "Correct them, or read without --strict to set them aside."
         )
 
@@ -229,7 +235,7 @@ _HOLDS: dict[type, Held] = {
 _ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
 
 
-def _without_ids(found: T, key: str) -> T:
+def _without_ids(found: T, key: Key) -> T:
     """People under pseudonyms, in the table and in the rows that were set aside."""
     rejected = tuple(_masked(row, key) for row in found.rejected)
     people, replaced = pseudonymous(found.table["annotator"], key)
@@ -247,9 +253,9 @@ def _without_ids(found: T, key: str) -> T:
     return masked
 
 
-def _masked(row: Rejected, key: str) -> Rejected:
+def _masked(row: Rejected, key: Key) -> Rejected:
     def stand_in(found: re.Match[str]) -> str:
-        return pseudonym(found[0], key)
+        return pseudonym(found[0], key())
 
     return replace(
         row,

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.judgments.formats.choices import PSEUDONYMS
-from sfumato.judgments.formats.reading import pseudonymous
+from sfumato.judgments.formats.reading import Key, pseudonymous
 from sfumato.judgments.judgments import Rejected, Remark
 
 __all__ = [
@@ -115,7 +115,7 @@ def parsed(
     return values, flaws
 
 
-def people(annotators: pl.Series, key: str) -> tuple[pl.Series, list[Remark]]:
+def people(annotators: pl.Series, key: Key) -> tuple[pl.Series, list[Remark]]:
     """Annotators under pseudonyms where they need one, and a remark if any did."""
     names, replaced = pseudonymous(annotators, key)
     remarks = [Remark(PSEUDONYMS, replaced)] if replaced else []

@@ -98,6 +98,10 @@ def _from_csv(path: Path, options: ReadOptions) -> _Votes:
     rows = read_csv_rows(path, needed=options.classes or (), progress=options.progress)
     header = rows.table.columns
     classes = options.classes or tuple(name for name in header if name != "item")
+    if len(classes) < 2:
+        raise DataError(
+            f"{path.name} has {len(classes)} columns of votes; expected at least two, one a class."
+        )
     if "item" in header:
         items = rows.table["item"].fill_null("")
     else:

@@ -22,7 +22,8 @@ def read_labelme(path: Path, options: ReadOptions) -> Judgments:
     """Read ``answers.npy``: 2,547 labels of 59 people for 1,000 images, 8 classes.
 
     Items and annotators are called by their row and column, classes by their names in
-    the data set unless the options rename them. ``labels_train.npy`` beside it, when there, gives ``gold``.
+    the data set unless the options rename them. ``labels_train.npy`` beside it, when there,
+    gives ``gold``.
     """
     answers = load_array(path, dimensions=2)  # (items, annotators)
     classes = options.classes or LABELME

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats.choices import PSEUDONYMS, classes_among
-from sfumato.judgments.formats.reading import ReadOptions, pseudonymous
+from sfumato.judgments.formats.reading import Key, ReadOptions, pseudonymous
 from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.names import find
@@ -151,7 +151,7 @@ def _refuse_unknown(marks: Sequence[Mark], kind: str, classes: Sequence[str]) ->
             ) from None
 
 
-def _table(marks: Sequence[Mark], kind: str, key: str) -> tuple[pl.DataFrame, list[Remark]]:
+def _table(marks: Sequence[Mark], kind: str, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
     people, replaced = pseudonymous(
         pl.Series([mark.annotator for mark in marks], dtype=pl.String), key
     )

@@ -20,6 +20,7 @@ from sfumato.judgments.formats.json_text import is_utf8
 from sfumato.judgments.formats.question_file import kind_of, preset_question, stored_question
 from sfumato.judgments.formats.reading import (
     CHUNK,
+    Key,
     ReadOptions,
     Rows,
     open_text,
@@ -198,7 +199,7 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _our_columns(table: pl.DataFrame, key: str) -> tuple[pl.DataFrame, list[Remark]]:
+def _our_columns(table: pl.DataFrame, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
     """The columns of ``COLUMNS``, texts as texts, people under pseudonyms."""
     remarks = [
         Remark(f"column {name!r} is not one of ours and was left out", table[name].count())

@@ -18,7 +18,7 @@ from typing import Any
 from sfumato.errors import DataError
 from sfumato.judgments.formats.json_text import members, plain_text, read_json_text
 from sfumato.judgments.formats.marks import Mark, iso_time, judgments_of_marks
-from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions, open_text, pseudonym
+from sfumato.judgments.formats.reading import PLATFORM_ID, Key, ReadOptions, open_text, pseudonym
 from sfumato.judgments.judgments import Judgments, Rejected, Remark
 from sfumato.provenance import fingerprint_file
 
@@ -86,7 +86,7 @@ def read_potato(path: Path, options: ReadOptions) -> Judgments:
     )
 
 
-def _sources(path: Path, key: str) -> list[_Source]:
+def _sources(path: Path, key: Key) -> list[_Source]:
     if not path.is_dir():
         if path.suffix.lower() not in (".json", ".jsonl"):
             raise DataError(
@@ -107,8 +107,8 @@ def _sources(path: Path, key: str) -> list[_Source]:
     )
 
 
-def _shown(person: str, key: str) -> str:
-    return pseudonym(person, key) if PLATFORM_ID.fullmatch(person) else person
+def _shown(person: str, key: Key) -> str:
+    return pseudonym(person, key()) if PLATFORM_ID.fullmatch(person) else person
 
 
 def _instances(source: _Source, rejected: list[Rejected]) -> Iterator[_Record]:

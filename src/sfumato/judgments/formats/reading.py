@@ -23,6 +23,7 @@ from sfumato.judgments.judgments import Rejected
 
 __all__ = [
     "PLATFORM_ID",
+    "Key",
     "Progress",
     "ReadOptions",
     "Rows",
@@ -36,6 +37,9 @@ __all__ = [
 
 Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
+
+Key = Callable[[], str]
+"""Called for the secret of a study when it is needed, and not before."""
 
 PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 """What worker ids of Prolific and Mechanical Turk, and e-mail addresses, look like."""
@@ -54,8 +58,8 @@ class ReadOptions:
     """The label columns in order; otherwise the file's own, sorted."""
     question: str | None = None
     """The kind of question, where the format leaves it open."""
-    key: str = ""
-    """Secret of the study: the same key gives the same pseudonyms."""
+    key: Key = lambda: ""
+    """Gives the secret of the study when a platform id turns up; same key, same pseudonyms."""
     progress: Progress = lambda done, total: None
 
 
@@ -102,12 +106,14 @@ def pseudonym(name: str, key: str) -> str:
     return f"person-{digest[:10]}"
 
 
-def pseudonymous(annotators: pl.Series, key: str) -> tuple[pl.Series, int]:
+def pseudonymous(annotators: pl.Series, key: Key) -> tuple[pl.Series, int]:
     """Replace ids that look like those of a crowd platform; also how many people that were."""
     people = annotators.drop_nulls().unique().to_list()
-    stands_for = {name: pseudonym(name, key) for name in people if PLATFORM_ID.fullmatch(name)}
-    if not stands_for:
+    known = [name for name in people if PLATFORM_ID.fullmatch(name)]
+    if not known:
         return annotators, 0
+    secret = key()
+    stands_for = {name: pseudonym(name, secret) for name in known}
     if len(set(stands_for.values())) < len(stands_for):
         raise DataError("Two annotators got the same pseudonym; choose another study key.")
     return annotators.replace(stands_for), len(stands_for)

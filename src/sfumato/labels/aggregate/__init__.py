@@ -18,6 +18,7 @@ from sfumato.labels.aggregate.evidence import (
     Evidence,
     evidence_of_distributions,
     evidence_of_votes,
+    sum_by,
 )
 from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.mace import mace
@@ -42,8 +43,6 @@ __all__ = [
 
 Reads = Literal["votes", "distributions", "votes and predictions"]
 
-Option = Setting | Mapping[str, float]
-
 
 @dataclass(frozen=True)
 class Aggregator:
@@ -54,13 +53,13 @@ class Aggregator:
     run: Callable[..., Fit]
     about: str
     """One sentence: what it does and what its ``quality`` means."""
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, Setting] = field(default_factory=dict)
     """Each option and its default."""
     needs_names: bool = False
     """Whether it models annotators, and so refuses judgments whose author is not recorded."""
 
 
-EM: Mapping[str, Option] = {"iterations": 100, "tolerance": 1e-6}
+EM: Mapping[str, Setting] = {"iterations": 100, "tolerance": 1e-6}
 
 AGGREGATORS: dict[str, Aggregator] = {
     "mean": Aggregator(
@@ -79,8 +78,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         estimand="what people say",
         reads="votes",
         run=shrunk_shares,
-        about="Vote shares pulled towards a prior fitted to all items (empirical Bayes); the default "
-        "for few votes. Even unanimous votes stay short of certainty. No quality.",
+        about="Vote shares pulled towards a prior fitted to all items (empirical Bayes); the "
+        "default for few votes. Unanimous votes stay short of certainty. No quality.",
         options={"iterations": 200, "tolerance": 1e-5, "pseudo_votes": 1.0},
     ),
     "linear-pool": Aggregator(
@@ -102,7 +101,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         estimand="what people say",
         reads="distributions",
         run=skill_weighted_pool,
-        about="Average weighted by how much a person agrees with the others. Quality: that agreement.",
+        about="Average weighted by how much a person agrees with the others. Quality: that "
+        "agreement.",
         options={"prior_pairs": 5.0},
         needs_names=True,
     ),
@@ -110,8 +110,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         estimand="what people say",
         reads="votes",
         run=dawid_skene_next,
-        about="What the next annotator, or a named one, would say: Dawid–Skene's belief in each true "
-        "label times how people answer it. Quality: expected share of right answers.",
+        about="What the next annotator, or a named one, would say: Dawid–Skene's belief in each "
+        "true label times how people answer it. Quality: expected share of right answers.",
         options={**EM, "annotator": None, "prior_votes": 5.0},
         needs_names=True,
     ),
@@ -127,8 +127,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         estimand="which label is true",
         reads="votes",
         run=dawid_skene,
-        about="A hidden label and a confusion matrix for each annotator. Quality: expected share of "
-        "right answers.",
+        about="A hidden label and a confusion matrix for each annotator. Quality: expected share "
+        "of right answers.",
         options=EM,
         needs_names=True,
     ),
@@ -145,8 +145,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         estimand="which label is true",
         reads="votes",
         run=one_coin,
-        about="A hidden label and one skill for each annotator. Quality: the probability of a right "
-        "answer.",
+        about="A hidden label and one skill for each annotator. Quality: the probability of a "
+        "right answer.",
         options=EM,
         needs_names=True,
     ),
@@ -154,8 +154,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         estimand="which label is true",
         reads="votes",
         run=glad,
-        about="A hidden label, abilities of annotators and difficulties of items. Quality: ability α; "
-        "0 is guessing at even odds, below 0 is against the truth.",
+        about="A hidden label, abilities of annotators and difficulties of items. Quality: ability "
+        "α; at 0 an answer is right half of the time, below 0 less often.",
         options={**EM, "gradient_steps": 25},
         needs_names=True,
     ),
@@ -188,15 +188,16 @@ def aggregate(
     level: float = 0.95,
     replicates: int = 200,
     predictions: LabelSet | None = None,
-    **options: Option,
+    **options: Setting,
 ) -> Aggregation:
     """One label an item that was judged, by the method called ``name``.
 
     Methods that read votes take each judgment's most probable class (``votes_of``). ``interval``
     asks for the method's own kind: posterior for shares, otherwise a bootstrap over annotators
-    with so many ``replicates``. Rows, items and classes may come in any order: the answer is the same.
+    with so many ``replicates``. The order of rows, items and classes does not matter.
 
-    >>> votes = Votes(("a", "b"), ("p", "q"), ("cat", "dog"), *np.array([[0, 0, 1], [0, 1, 1], [0, 1, 0]]))
+    >>> names = ("a", "b"), ("p", "q"), ("cat", "dog")
+    >>> votes = Votes(*names, *np.array([[0, 0, 1], [0, 1, 1], [0, 1, 0]]))
     >>> result = aggregate(votes, "vote-shares", rng=np.random.default_rng(0))
     >>> result.estimand, result.labels.probs.tolist()
     ('what people say', [[0.5, 0.5], [1.0, 0.0]])
@@ -225,7 +226,7 @@ def aggregate(
     return _in_callers_order(evidence, fit, made, found.estimand, step)
 
 
-def _settings(name: str, found: Aggregator, options: Mapping[str, Option]) -> dict[str, Option]:
+def _settings(name: str, found: Aggregator, options: Mapping[str, Setting]) -> dict[str, Setting]:
     for option, value in options.items():
         if option not in found.options:
             known = ", ".join(map(repr, found.options)) or "none"
@@ -234,7 +235,7 @@ def _settings(name: str, found: Aggregator, options: Mapping[str, Option]) -> di
     return {**found.options, **options}
 
 
-def _check_option(name: str, option: str, value: Option, default: Option) -> None:
+def _check_option(name: str, option: str, value: Setting, default: Setting) -> None:
     match default:
         case int():
             right, expected = isinstance(value, int) and value >= 1, "a whole number from 1 up"
@@ -245,7 +246,7 @@ def _check_option(name: str, option: str, value: Option, default: Option) -> Non
         case _:
             return  # no default to compare with: the method looks at it
     if not right:
-        raise DataError(f"Option {option!r} of {name!r} is {value!r}; it must be {expected}.")
+        raise DataError(f"Setting {option!r} of {name!r} is {value!r}; it must be {expected}.")
 
 
 def _check_interval(level: float, replicates: int) -> None:
@@ -284,7 +285,7 @@ def _in_callers_order(
     items, people, classes = evidence.item_order, evidence.annotator_order, evidence.class_order
     table = np.ix_(items, classes)
     names = tuple(map(evidence.annotators.__getitem__, people.tolist()))
-    judgments = np.bincount(evidence.item, weights=evidence.mass)  # mass sums to one a judgment
+    judgments = sum_by(evidence.item, evidence.mass, len(items))  # mass sums to one a judgment
     return Aggregation(
         labels=LabelSet(
             tuple(map(evidence.items.__getitem__, items.tolist())),

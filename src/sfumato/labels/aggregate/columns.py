@@ -1,9 +1,10 @@
 """From three columns, one row a vote, to ``Votes``: the way in for a table already in memory."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.votes import Votes
@@ -11,14 +12,16 @@ from sfumato.provenance import Provenance
 
 __all__ = ["votes_of_columns"]
 
+Column = Sequence[Any] | NDArray[Any]
+
 DENSE = 8
 """Integer ids that span at most so many times the number of rows are counted, not hashed."""
 
 
 def votes_of_columns(
-    item: ArrayLike | Sequence[object],
-    annotator: ArrayLike | Sequence[object],
-    label: ArrayLike | Sequence[object],
+    item: Column,
+    annotator: Column,
+    label: Column,
     *,
     provenance: Provenance = (),
 ) -> Votes:
@@ -35,14 +38,14 @@ def votes_of_columns(
     coded = {what: _encode(column, what) for what, column in columns.items()}
     lengths = {what: len(codes) for what, (_, codes) in coded.items()}
     if len(set(lengths.values())) > 1:
-        raise DataError(f"The columns have different lengths: {lengths}. Each vote needs all three.")
+        raise DataError(
+            f"The columns have different lengths: {lengths}. Each vote needs all three."
+        )
     (items, of_item), (annotators, of_annotator), (classes, of_label) = coded.values()
     return Votes(items, annotators, classes, of_item, of_annotator, of_label, provenance)
 
 
-def _encode(
-    column: ArrayLike | Sequence[object], what: str
-) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _encode(column: Column, what: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Distinct values in ascending order as names, and each row's position among them."""
     if not isinstance(column, list | tuple):
         array = np.asarray(column)
@@ -50,12 +53,12 @@ def _encode(
             low, span = int(array.min()), int(array.max()) - int(array.min())
             if span <= DENSE * len(array):
                 return _encode_dense(array, low, span)
-        column = array.tolist()
+        column = list(array.tolist())
     present = set(column)
     if any(value is None or value != value for value in present):
         raise DataError(f"Column {what!r} has an empty value; drop that row or fill it in.")
     try:
-        values = sorted(present)  # type: ignore[type-var]
+        values = sorted(present)
     except TypeError:
         kinds = ", ".join(sorted({type(value).__name__ for value in present}))
         raise DataError(
@@ -67,7 +70,7 @@ def _encode(
 
 
 def _encode_dense(
-    array: NDArray[np.integer], low: int, span: int
+    array: NDArray[Any], low: int, span: int
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     shifted = array - low
     present = np.zeros(span + 1, dtype=bool)

@@ -27,9 +27,9 @@ LEAST = 1e-6
 def crowdlab(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
     """Weighted average of predictions and votes; quality is an annotator's weight.
 
-    An annotator's weight is 1 - e_w / e, with e_w how often they differ from others on the same item
-    and e how often the consensus is not the commonest class; the classifier's is the same with its
-    disagreement from the consensus, times √(mean votes an item). Neither is below 1e-6.
+    An annotator's weight is 1 - e_w / e, with e_w how often they differ from others on the same
+    item and e how often the consensus is not the commonest class; the classifier's is the same with
+    its disagreement from the consensus, times √(mean votes an item). Neither is below 1e-6.
     """
     if evidence.predictions is None:
         raise DataError("'crowdlab' needs a classifier's predictions: pass 'predictions'.")

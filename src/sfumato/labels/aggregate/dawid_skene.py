@@ -150,28 +150,29 @@ def _climb(
     tolerance: float,
 ) -> _State:
     """Alternate between P(t | answers) and the confusion matrices, from a first posterior."""
-    by_item, by_person = _answers(evidence, weight)
-    said = _maximise(by_person, posterior, evidence)
-    enough = tolerance * float(by_item.sum())
+    answers = _answers(evidence, weight)
+    said = _maximise(answers, posterior, evidence)
+    enough = tolerance * float(answers.sum())
     trace: list[float] = []
     converged = False
     while not converged and len(trace) < iterations:
         log_shares = np.log(np.maximum(posterior.mean(axis=0), FLOOR))
-        log_likelihood, posterior = posterior_of(by_item @ _logs(said) + log_shares)
+        log_likelihood, posterior = posterior_of(answers.T @ _logs(said) + log_shares)
         trace.append(log_likelihood)
         converged = len(trace) > 1 and trace[-1] - trace[-2] < enough
-        said = _maximise(by_person, posterior, evidence)
+        said = _maximise(answers, posterior, evidence)
     shape = evidence.people, len(evidence.classes), len(evidence.classes)
-    counts = (by_person @ posterior).reshape(shape).transpose(0, 2, 1)
+    counts = (answers @ posterior).reshape(shape).transpose(0, 2, 1)
     return _State(
         posterior, counts, said.reshape(shape).transpose(0, 2, 1), tuple(trace), converged
     )
 
 
-def _answers(evidence: Evidence, weight: NDArray[np.float64]) -> tuple[csr_array, csr_array]:
-    """The same answers twice, so that both steps gather and neither scatters.
+def _answers(evidence: Evidence, weight: NDArray[np.float64]) -> csr_array:
+    """All answers, shape (people * classes, items), the rows in the order of people.
 
-    Shapes (items, people * classes) and (people * classes, items).
+    Both steps walk along these rows, so that the confusion matrices, by far the largest table,
+    are read from front to back; only the posterior, which is small, is looked up at random.
     """
     classes = len(evidence.classes)
     ends = np.searchsorted(evidence.item, np.arange(len(evidence.items) + 1)).astype(np.int32)
@@ -180,17 +181,17 @@ def _answers(evidence: Evidence, weight: NDArray[np.float64]) -> tuple[csr_array
         (evidence.mass * weight[evidence.person], place, ends),
         shape=(len(evidence.items), evidence.people * classes),
     )
-    return by_item, by_item.T.tocsr()
+    return by_item.T.tocsr()
 
 
 def _maximise(
-    by_person: csr_array, posterior: NDArray[np.float64], evidence: Evidence
+    answers: csr_array, posterior: NDArray[np.float64], evidence: Evidence
 ) -> NDArray[np.float64]:
     """P(said | true) for each person, shape (people, said, true); 0 for answers never given."""
     classes = len(evidence.classes)
-    said = (by_person @ posterior).reshape(evidence.people, classes, classes)
+    said = (answers @ posterior).reshape(evidence.people, classes, classes)
     np.maximum(said, FLOOR, out=said)
-    said *= (np.diff(by_person.indptr) > 0).reshape(evidence.people, classes, 1)
+    said *= (np.diff(answers.indptr) > 0).reshape(evidence.people, classes, 1)
     said /= np.einsum("wlt->wt", said)[:, None]  # a sum, faster than .sum over a middle axis
     return said
 

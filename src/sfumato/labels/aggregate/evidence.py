@@ -114,8 +114,7 @@ def sum_by(
     group: NDArray[np.integer[Any]], values: NDArray[np.float64], groups: int
 ) -> NDArray[np.float64]:
     """Sum of the values of each group, shape (groups,)."""
-    sums: NDArray[np.float64] = np.bincount(group, weights=values, minlength=groups)
-    return sums
+    return np.asarray(np.bincount(group, weights=values, minlength=groups), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +162,7 @@ def _sorted_rows(key: Codes, probs: NDArray[np.float64]) -> Codes:
     if (np.diff(key[order]) > 0).all():
         return order
     # the same person twice, or several unknown ones: the answers themselves decide the order
-    return np.lexsort((*probs.T, key))
+    return np.lexsort((*probs.T[::-1], key))
 
 
 def _evidence(
@@ -188,7 +187,7 @@ def _evidence(
         item=item,
         person=who,
         label=label,
-        mass=np.ones(len(item)),
+        mass=np.broadcast_to(np.float64(1), len(item)),
         people=len(annotators.names) + strangers,
         item_order=items.order,
         annotator_order=annotators.order,

@@ -1,4 +1,4 @@
-"""From votes to one hidden label an item, an ability for each annotator and a difficulty for each item.
+"""From votes to one hidden label an item, abilities of annotators and difficulties of items.
 
 GLAD (Whitehill et al. 2009): a vote is right with probability σ(α_w exp(β_i)) and each of the
 other K - 1 labels has an equal part of the rest; α and β have normal priors with mean and
@@ -37,8 +37,8 @@ def glad(
 ) -> Fit:
     """P(t | votes) by expectation–maximisation; quality is the ability α_w.
 
-    Each iteration improves α and β by up to ``gradient_steps`` conjugate-gradient steps. The trace is
-    the log-likelihood plus the log-density of the priors. Stops when an iteration gains less
+    Each iteration improves α and β by up to ``gradient_steps`` conjugate-gradient steps. The trace
+    is the log-likelihood plus the log-density of the priors. Stops when an iteration gains less
     than ``tolerance`` of it a vote; a negative tolerance never stops early.
     """
     model = _Model.of(evidence, evidence.each_person_once())

@@ -1,9 +1,9 @@
 """Score aggregators by how well they predict judgments that they have not seen.
 
-No ground truth is needed: a part of each item's judgments is held out, each aggregator is fitted to the
-rest, and the held-out judgments are coded with its labels. Lower is better. An aggregator that
-answers "which label is true" is scored by the same rule, which shows what it costs to use its
-belief as a description of people.
+No ground truth is needed: a part of each item's judgments is held out, each aggregator is fitted
+to the rest, and the held-out judgments are coded with its labels. Lower is better. An aggregator
+that answers "which label is true" is scored by the same rule, which shows what it costs to use
+its belief as a description of people.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,10 +54,10 @@ def held_out_log_loss(
     """Mean log-loss of held-out judgments for each aggregator, over random splits.
 
     From each item a ``share`` of its judgments is held out (rounded, never all of them), and
-    coded with the probabilities fitted to the rest, which are not taken below ``FLOOR``. For a judgment
-    that is a distribution q the loss is its cross-entropy, -Σ q log p. All aggregators see the same
-    splits. "dawid-skene-next" gets a second row that predicts each held-out judgment from its
-    author's own confusion matrix.
+    coded with the probabilities fitted to the rest, which are not taken below ``FLOOR``. For a
+    judgment that is a distribution q the loss is its cross-entropy, -Σ q log p. All aggregators see
+    the same splits. "dawid-skene-next" gets a second row that predicts each held-out judgment from
+    its author's own confusion matrix.
     """
     for name in names:
         find(AGGREGATORS, name, what="aggregator")
@@ -100,9 +100,7 @@ def _score_split(
             yield NAMED, _log_loss(crowd.probs[scored], own)
 
 
-def _held_out(
-    crowd: CrowdLabels, share: float, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def _held_out(crowd: CrowdLabels, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which judgments to hold out: a share of each item's, at random."""
     if not 0 < share < 1:
         raise DataError(f"The share to hold out is {share}; it must be between 0 and 1.")

@@ -20,8 +20,8 @@ def bootstrap(refit: Refit, people: int) -> IntervalMaker:
 
     Each replicate gives every person an own weight, drawn from the exponential distribution with
     mean one (the Bayesian bootstrap, Rubin 1981), and fits again. Weights are never zero, so
-    no item is ever left without judgments, and all of a person's answers move together. The interval
-    lies between percentiles of the replicates. One judgment alone gives an interval of width zero.
+    no item is ever left without judgments, and all of a person's answers move together. The
+    interval lies between percentiles of the replicates. One judgment alone has width zero.
     """
     return partial(_percentiles, refit, people)
 

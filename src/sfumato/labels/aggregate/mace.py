@@ -36,8 +36,8 @@ def mace(
 ) -> Fit:
     """P(t | votes) from the best of several starts; quality is the posterior mean of θ_w.
 
-    The trace is the variational bound on the log-likelihood, by which starts are compared. Stops when
-    an iteration gains less than ``tolerance`` of it a vote; a negative tolerance never stops early.
+    The trace is the variational bound on the log-likelihood, by which starts are compared. Stops
+    when an iteration gains less than ``tolerance`` of it a vote; a negative one never stops early.
     """
     model = _Model.of(evidence, evidence.each_person_once())
     starts = _starts(evidence, model, restarts, rng)

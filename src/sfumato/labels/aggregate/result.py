@@ -46,13 +46,13 @@ class Aggregation:
     annotators: tuple[str, ...] = ()
     """Who judged anything, in the order of the crowd's annotators: the rows of ``confusion``."""
     quality: Mapping[str, float] | None = None
-    """One number an annotator, higher is better; its meaning is the aggregator's (see ``about``)."""
+    """One number an annotator, higher is better; the aggregator's ``about`` says what it is."""
     confusion: NDArray[np.float64] | None = None
     """``[annotator, true, said]``: how probable an answer is, given the true label."""
     difficulty: NDArray[np.float64] | None = None
     """One number an item, higher is harder (GLAD's exp(-β)); None where none is estimated."""
     trace: tuple[float, ...] = ()
-    """Log-likelihood (or what the method climbs) before each iteration; empty without iterations."""
+    """Log-likelihood, or what else the method climbs, before each iteration; may be empty."""
     converged: bool = True
     """Whether the last iteration gained less than the tolerance; true without iterations."""
     interval: Interval | None = None

@@ -3,7 +3,7 @@
 Votes are modelled as draws from each item's own distribution, and those distributions as draws
 from a mixture of Dirichlet distributions, one component a class ("items that are mostly a cat").
 The mixture is fitted to all items at once (empirical Bayes) and each item's label is the mean of
-its distribution given its own votes. The more people disagree across the data, the stronger the pull.
+its distribution given its own votes. The more people disagree elsewhere, the stronger the pull.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,0 +1,104 @@
+"""Intervals: exact quantiles for shares, and a bootstrap that knows how few people answered."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from sfumato.errors import DataError
+from sfumato.labels.aggregate import aggregate
+from sfumato.labels.aggregate.columns import votes_of_columns
+from sfumato.labels.votes import Votes
+
+
+def votes_of_one_item(first: int, second: int) -> Votes:
+    people = np.arange(first + second)
+    return votes_of_columns(np.zeros(len(people), dtype=int), people, (people >= first).astype(int))
+
+
+def test_shares_have_jeffreys_interval() -> None:
+    made = aggregate(
+        votes_of_one_item(7, 3),
+        "vote-shares",
+        rng=np.random.default_rng(0),
+        interval="default",
+        level=0.9,
+    ).interval
+
+    assert made is not None and made.kind == "posterior" and made.level == 0.9
+    assert np.allclose(made.low, beta.ppf(0.05, [[7.5, 3.5]], [[3.5, 7.5]]))
+    assert np.allclose(made.high, beta.ppf(0.95, [[7.5, 3.5]], [[3.5, 7.5]]))
+
+
+def test_unanimous_shares_reach_the_end_of_the_scale() -> None:
+    votes = Votes(("a",), ("p", "q"), ("x", "y"), *np.array([[0, 0], [0, 1], [0, 0]]))
+
+    made = aggregate(
+        votes, "vote-shares", rng=np.random.default_rng(0), interval="default"
+    ).interval
+
+    assert made is not None
+    assert made.high[0, 0] == 1 and made.low[0, 1] == 0
+    assert 0 < made.low[0, 0] < 1 and np.isclose(made.high[0, 1], 1 - made.low[0, 0])
+
+
+def test_bootstrap_of_a_mean_is_the_beta_distribution_of_random_weights() -> None:
+    # with exponential weights the share of 6 of 10 equal people is Beta(6, 4) exactly
+    made = aggregate(
+        votes_of_one_item(6, 4),
+        "mean",
+        rng=np.random.default_rng(0),
+        interval="default",
+        replicates=4000,
+    ).interval
+
+    assert made is not None and made.kind == "bootstrap over annotators"
+    assert np.allclose(made.low[0], beta.ppf(0.025, [6, 4], [4, 6]), atol=0.02)
+    assert np.allclose(made.high[0], beta.ppf(0.975, [6, 4], [4, 6]), atol=0.02)
+
+
+def test_all_answers_of_a_person_move_together() -> None:
+    # 20 items by the same two people, who always differ: every item has the same interval
+    votes = votes_of_columns(np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.tile([0, 1], 20))
+
+    made = aggregate(votes, "mean", rng=np.random.default_rng(0), interval="default").interval
+
+    assert made is not None
+    assert np.allclose(made.low, made.low[0]) and np.allclose(made.high, made.high[0])
+    assert made.high[0, 0] - made.low[0, 0] > 0.8
+
+
+def test_more_people_narrow_the_interval_of_a_hidden_label() -> None:
+    rng = np.random.default_rng(0)
+    item, who = np.divmod(np.arange(20 * 40), 40)
+    label = np.where(rng.random(800) < 0.6, item % 2, 1 - item % 2)
+
+    def width(people: int) -> float:
+        few = who < people
+        made = aggregate(
+            votes_of_columns(item[few], who[few], label[few]),
+            "one-coin",
+            rng=np.random.default_rng(0),
+            interval="default",
+            replicates=60,
+        ).interval
+        assert made is not None
+        return float((made.high - made.low).mean())
+
+    assert width(40) < width(5)
+
+
+@pytest.mark.parametrize(("level", "replicates"), [(0.0, 200), (1.0, 200), (0.95, 1)])
+def test_impossible_requests_are_refused(level: float, replicates: int) -> None:
+    with pytest.raises(DataError, match=r"must be between 0 and 1|at least 2 replicates"):
+        aggregate(
+            votes_of_one_item(2, 1),
+            "mean",
+            rng=np.random.default_rng(0),
+            interval="default",
+            level=level,
+            replicates=replicates,
+        )
+
+
+def test_no_interval_unless_asked_for() -> None:
+    assert aggregate(votes_of_one_item(2, 1), "mean", rng=np.random.default_rng(0)).interval is None
