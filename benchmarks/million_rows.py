@@ -87,7 +87,11 @@ def _top_two(
 def _label(path: Path, recipe: str, options: list[str]) -> tuple[float, float]:
     command = [str(Path(sys.executable).parent / "sfumato"), "label", str(path), "--recipe", recipe]
     started = time.monotonic()
-    subprocess.run([*command, *options, "-o", str(path.with_name("labels.parquet"))], check=True)
+    subprocess.run(
+        [*command, *options, "-o", str(path.with_name("labels.parquet"))],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return time.monotonic() - started, peak
 

@@ -42,7 +42,17 @@ def test_impossible_question_is_told_in_a_sentence(
         ask(kind, classes, **options)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"kind": "choose-one"}', "3"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"kind": "choose-one"}',
+        "3",
+        '{"kind": "choose-one", "classes": "ab"}',
+        '{"kind": "choose-one", "classes": [1, 2]}',
+    ],
+)
 def test_file_without_a_question_is_named(text: str) -> None:
     with pytest.raises(DataError, match=r"answers\.question\.json"):
         question_from_json(text, where="answers.question.json")

@@ -110,9 +110,15 @@ def test_answer_of_another_form_is_refused_with_its_reason(
 
 
 def test_text_that_is_no_json_is_refused() -> None:
-    _, wrong = read_answers(ask("choose-one", CLASSES), ["{broken"])
+    texts = ["{broken", "[" * 100_000, "9" * 5_000]
 
-    assert "is not JSON" in str(wrong[0])
+    _, wrong = read_answers(ask("choose-one", CLASSES), texts)
+
+    assert all("is not JSON" in str(wrong[row]) for row in range(3))
+
+
+def test_number_too_large_for_a_float_is_no_number() -> None:
+    assert "not-a-number" in oddities("top-two", two("cat", 10**400))
 
 
 def test_score_outside_the_subset_is_refused() -> None:

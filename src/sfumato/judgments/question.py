@@ -171,6 +171,10 @@ def question_from_json(text: str, *, where: str) -> Question:
     """Read a stored question; ``where`` names the file in errors."""
     try:
         stored = json.loads(text)
+        if not all(isinstance(name, str) for name in stored["classes"]) or isinstance(
+            stored["classes"], str
+        ):
+            raise TypeError("classes are a list of texts")
         plain = ask(stored["kind"], stored["classes"], **stored.get("options", {}))
         return replace(
             plain,

@@ -112,9 +112,12 @@ def read_answers(
         for name in stated.unsure:
             unsure[row, column[name]] = True
         for place, names in enumerate(stated.named, start=1):
-            rank[row, [column[name] for name in names]] = place
-        none_of_these[row] = stated.none_of_these
-        said_again[row] = stated.said_again
+            for name in names:
+                rank[row, column[name]] = place
+        if stated.none_of_these:
+            none_of_these[row] = True
+        if not math.isnan(stated.said_again):
+            said_again[row] = stated.said_again
         for name in stated.odd:
             oddities[name][row] = True
     index = np.arange(len(answers))
@@ -139,7 +142,7 @@ def top_choice(stated: Statements) -> NDArray[np.int64]:
 def _load(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also numbers of thousands of digits, endless brackets
         raise BadAnswer(f"the answer {_short(text)} is not JSON") from None
 
 
@@ -342,7 +345,7 @@ def _share(question: Question, typed: Any, odd: list[str]) -> float | None:
     scale = question.options.get("scale", 1)
     try:
         number = float(typed.strip().removesuffix("%") if isinstance(typed, str) else typed)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(typed, bool) or not math.isfinite(number):
         odd.append("not-a-number")

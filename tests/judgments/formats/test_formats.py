@@ -54,7 +54,7 @@ def test_the_formats_of_the_command_line_are_there() -> None:
 def test_a_missing_file_is_a_sentence_that_names_it(name: str, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"nowhere{suffix}"
 
-    with pytest.raises(DataError, match="nowhere"):
+    with pytest.raises(DataError, match=r"There is no file .*nowhere"):
         read(path, name, PLAIN)
     with pytest.raises(DataError, match="nowhere"):
         FORMATS[name].read(path, PLAIN)
@@ -230,7 +230,9 @@ def test_strict_names_the_first_row_and_how_many() -> None:
     rows = tuple(Rejected("a.csv", line, "seconds", "'x' is not a number", "") for line in (3, 9))
 
     strict(votes("w"))
-    with pytest.raises(DataError, match=r"read: 2, the first in a\.csv, line 3, field 'seconds': 'x' is not"):
+    with pytest.raises(
+        DataError, match=r"read: 2, the first in a\.csv, line 3, field 'seconds': 'x' is not"
+    ):
         strict(replace(votes("w"), rejected=rows))
 
 
@@ -264,6 +266,20 @@ def test_a_reader_that_forgets_pseudonyms_is_corrected(
     ]
     assert isinstance(found, Judgments)
     assert found.statements is stated
+
+
+def test_a_sentence_that_forgets_the_file_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def careless(path: Path, options: ReadOptions) -> Judgments:
+        raise DataError("Two classes are needed.")
+
+    monkeypatch.setitem(FORMATS, "careless", Format(careless, None, "judgments", "…"))
+    path = tmp_path / "votes.csv"
+    path.touch()
+
+    with pytest.raises(DataError, match=r"^votes\.csv: Two classes are needed\.$"):
+        read(path, "careless", PLAIN)
 
 
 RELEASED = {

@@ -151,6 +151,8 @@ def test_several_questions_are_told_apart_by_their_classes(tmp_path: Path) -> No
     ]
     with pytest.raises(DataError, match="answers to 2 questions: 'sentiment', 'topic'"):
         read_label_studio(path, PLAIN)
+    with pytest.raises(DataError, match="answers to 2 questions"):
+        read_label_studio(path, ReadOptions(classes=("Positive", "Sports", "Politics")))
     with pytest.raises(DataError, match="those given fit none"):
         read_label_studio(path, ReadOptions(classes=("Sport", "Politics")))
 

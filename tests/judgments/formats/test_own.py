@@ -449,6 +449,25 @@ def test_a_folder_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
         write_own(found, tmp_path / "nowhere" / "a.csv")
 
 
+def test_a_file_that_cannot_be_replaced_leaves_no_part_behind(tmp_path: Path) -> None:
+    table = pl.DataFrame({"item": ["1"], "answer": ['"a"']})
+    (tmp_path / "a.csv").mkdir()
+
+    with pytest.raises(DataError, match=r"a\.csv cannot be written"):
+        write_own(Judgments(ask("choose-one", ["a", "b"]), table), tmp_path / "a.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_time_that_is_no_number_is_written_as_not_recorded(suffix: str, tmp_path: Path) -> None:
+    table = pl.DataFrame({"item": ["1", "2"], "answer": ['"a"'] * 2, "seconds": [float("nan"), 2]})
+    path = tmp_path / f"a{suffix}"
+
+    write_own(Judgments(ask("choose-one", ["a", "b"]), table), path)
+
+    assert read_own(path, PLAIN).table["seconds"].to_list() == [None, 2.0]
+
+
 def test_judgments_without_item_are_not_written(tmp_path: Path) -> None:
     found = Judgments(
         ask("choose-one", ["a", "b"]), pl.DataFrame({"item": [""], "answer": ['"a"']})

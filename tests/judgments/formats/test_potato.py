@@ -99,6 +99,9 @@ def test_a_folder_holds_everybody_and_names_nobody(tmp_path: Path) -> None:
     found = read_potato(output, ReadOptions(key=lambda: "study 1"))
 
     assert found.annotators == ["bob", "person-9d139fc064"]
+    assert [(remark.what, remark.count) for remark in found.remarks] == [
+        ("platform ids replaced by pseudonyms", 1)
+    ]
     [row] = found.rejected
     assert (row.file, row.line, row.reason) == (
         "person-9d139fc064/user_state.json",

@@ -72,7 +72,7 @@ def _encode(column: Column, what: str) -> tuple[tuple[str, ...], NDArray[np.int6
 def _encode_dense(
     array: NDArray[Any], low: int, span: int
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    shifted = array - low
+    shifted = array - low if low else array
     present = np.zeros(span + 1, dtype=bool)
     present[shifted] = True
     place = np.cumsum(present) - 1

@@ -15,26 +15,21 @@ from scipy.sparse import csr_array
 from sfumato.errors import DataError
 from sfumato.labels.aggregate.evidence import Evidence
 from sfumato.labels.aggregate.intervals import bootstrap
+from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import agreement_with, normalised
 from sfumato.provenance import Setting
 
 __all__ = [
     "FLOOR",
-    "NEGLIGIBLE",
     "WARM_ITERATIONS",
     "dawid_skene",
     "dawid_skene_next",
-    "posterior_of",
     "shrunk_confusion",
 ]
 
 FLOOR = 1e-10
 """Least expected count of an answer that an annotator did give, and least share of a class."""
-
-NEGLIGIBLE = 1e-20
-"""A class so much less probable than the best is given zero: it saves most exponentials, and
-arithmetic on denormal numbers, which is many times slower."""
 
 WARM_ITERATIONS = 5
 """Iterations of a bootstrap replicate, which starts from the full fit."""
@@ -100,24 +95,6 @@ def dawid_skene_next(
         converged=state.converged,
         fitted={"class_shares": _named(evidence, state.posterior)},
     )
-
-
-def posterior_of(log_joint: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """From log P(answers, t), shape (items, classes), to the log-likelihood and P(t | answers).
-
-    >>> log_likelihood, posterior = posterior_of(np.log([[0.3, 0.1]]))
-    >>> round(float(np.exp(log_likelihood)), 3), posterior.round(3)
-    (0.4, array([[0.75, 0.25]]))
-    """
-    by_class = np.ascontiguousarray(log_joint.T)  # (classes, items): reduces several times faster
-    top = by_class.max(axis=0)
-    by_class -= top
-    odds = np.zeros_like(by_class)
-    near = by_class > np.log(NEGLIGIBLE)
-    odds[near] = np.exp(by_class[near])
-    sums = odds.sum(axis=0)
-    odds /= sums
-    return float((top + np.log(sums)).sum()), np.ascontiguousarray(odds.T)
 
 
 def shrunk_confusion(

@@ -6,7 +6,8 @@ even in its last digit: floating-point sums always run the same way.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,17 +47,19 @@ class Evidence:
     provenance: Provenance = ()
     predictions: NDArray[np.float64] | None = None  # (items, classes), a classifier's
 
-    @property
+    @cached_property
     def cell(self) -> Codes:
         """For each entry, its place in a flattened table of items by classes."""
-        return self.item * len(self.classes) + self.label
+        cell = self.item * len(self.classes)
+        cell += self.label
+        return cell
 
     def table(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of mass for each item and class, shape (items, classes)."""
         shape = len(self.items), len(self.classes)
-        return sum_by(self.cell, self.mass * weight[self.person], shape[0] * shape[1]).reshape(
-            shape
-        )
+        mass = weight[self.person]
+        mass *= self.mass
+        return sum_by(self.cell, mass, shape[0] * shape[1]).reshape(shape)
 
     def each_person_once(self) -> NDArray[np.float64]:
         """The weights of a plain, not a resampled, analysis."""
@@ -69,7 +72,7 @@ class Evidence:
             self.classes,
             np.full((len(self.items), len(self.classes)), 1 / len(self.classes)),
         )
-        return Evidence(**{**vars(self), "predictions": align(judged, predictions)[1].probs})
+        return replace(self, predictions=align(judged, predictions)[1].probs)
 
 
 def evidence_of_votes(votes: Votes) -> Evidence:
@@ -78,14 +81,18 @@ def evidence_of_votes(votes: Votes) -> Evidence:
         votes, votes.item, votes.annotator, what=(votes.items, votes.annotators, votes.classes)
     )
     wide = len(annotators.names) + 1  # the last place is for those not recorded
-    who = _recode(annotators, votes.annotator)
-    key = (items.rank[votes.item] * wide + who) * len(classes.names) + classes.rank[votes.label]
+    # in place: at millions of votes, fresh memory costs more than the arithmetic
+    key = items.rank[votes.item]
+    key *= wide
+    key += _recode(annotators, votes.annotator)
+    key *= len(classes.names)
+    key += classes.rank[votes.label]
     key.sort()
-    key, label = np.divmod(key, len(classes.names))
-    item, who = np.divmod(key, wide)
-    return _evidence(
-        (items, annotators, classes), (item, who, label), np.arange(len(key)), votes.provenance
-    )
+    label = key % len(classes.names)
+    key //= len(classes.names)
+    who = key % wide
+    key //= wide
+    return _evidence((items, annotators, classes), (key, who, label), None, votes.provenance)
 
 
 def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
@@ -107,7 +114,7 @@ def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
         row,
         crowd.provenance,
     )
-    return Evidence(**{**vars(evidence), "mass": probs[row, label]})
+    return replace(evidence, mass=probs[row, label])
 
 
 def sum_by(
@@ -168,7 +175,7 @@ def _sorted_rows(key: Codes, probs: NDArray[np.float64]) -> Codes:
 def _evidence(
     names: tuple[_Names, _Names, _Names],
     codes: tuple[Codes, Codes, Codes],
-    judgment: Codes,
+    judgment: Codes | None,
     provenance: Provenance,
 ) -> Evidence:
     items, annotators, classes = names
@@ -176,9 +183,10 @@ def _evidence(
     unknown = who == len(annotators.names)
     strangers = 0
     if unknown.any():
+        if judgment is None:  # every entry is a judgment of its own
+            judgment = np.arange(len(who))
         of_stranger, stranger = np.unique(judgment[unknown], return_inverse=True)
         strangers = len(of_stranger)
-        who = who.copy()
         who[unknown] += stranger
     return Evidence(
         items=items.names,

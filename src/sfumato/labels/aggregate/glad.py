@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.labels.aggregate.dawid_skene import posterior_of
 from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
+from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 
 __all__ = ["glad"]

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, expit, gammaln
 
-from sfumato.labels.aggregate.dawid_skene import WARM_ITERATIONS, posterior_of
+from sfumato.labels.aggregate.dawid_skene import WARM_ITERATIONS
 from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.pools import agreement_with_others
+from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 
 __all__ = ["mace"]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.labels.aggregate.dawid_skene import FLOOR, WARM_ITERATIONS, posterior_of
-from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
+from sfumato.labels.aggregate.dawid_skene import FLOOR, WARM_ITERATIONS
+from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
+from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import normalised
 
@@ -60,28 +61,35 @@ def _climb(
     iterations: int,
     tolerance: float,
 ) -> _State:
-    cell = evidence.cell
-    votes = evidence.mass * weight[evidence.person]
+    votes = weight[evidence.person]
     given = sum_by(evidence.person, votes, evidence.people)
-    skill = _skills(evidence, posterior, votes, cell) / given
+    work = np.empty_like(votes)  # one place for what each vote needs, used again and again
+    skill = _right_votes(evidence, posterior, votes, work) / given
     trace: list[float] = []
     converged = False
     while not converged and len(trace) < iterations:
         right, wrong = _log_probabilities(skill, len(evidence.classes))
-        odds = sum_by(cell, votes * (right - wrong)[evidence.person], posterior.size)
+        np.take(right - wrong, evidence.person, out=work, mode="clip")
+        work *= votes
+        odds = sum_by(evidence.cell, work, posterior.size)
         log_shares = np.log(np.maximum(posterior.mean(axis=0), FLOOR))
         log_likelihood, posterior = posterior_of(odds.reshape(posterior.shape) + log_shares)
         trace.append(log_likelihood + float(given @ wrong))  # what all classes have in common
         converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * float(given.sum())
-        skill = _skills(evidence, posterior, votes, cell) / given
+        skill = _right_votes(evidence, posterior, votes, work) / given
     return _State(posterior, skill, tuple(trace), converged)
 
 
-def _skills(
-    evidence: Evidence, posterior: NDArray[np.float64], votes: NDArray[np.float64], cell: Codes
+def _right_votes(
+    evidence: Evidence,
+    posterior: NDArray[np.float64],
+    votes: NDArray[np.float64],
+    work: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """How many of each person's votes are right, in expectation."""
-    return sum_by(evidence.person, votes * posterior.ravel()[cell], evidence.people)
+    np.take(posterior.ravel(), evidence.cell, out=work, mode="clip")
+    work *= votes
+    return sum_by(evidence.person, work, evidence.people)
 
 
 def _log_probabilities(

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import betainc
 
 from sfumato.labels.aggregate.evidence import Evidence
+from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit, Interval
 from sfumato.labels.aggregate.shares import normalised
 from sfumato.provenance import Setting
@@ -120,10 +121,7 @@ def _belonging(steps: _Steps, prior: _Prior) -> tuple[float, NDArray[np.float64]
     own = np.log(prior.alpha[:, :, None] + np.arange(steps.height))  # (components, classes, height)
     total = np.log(prior.alpha.sum(axis=1)[:, None] + np.arange(steps.tallest))
     joint = steps.own @ own.reshape(len(own), -1).T - steps.total @ total.T + np.log(prior.weight)
-    top = joint.max(axis=1, keepdims=True)
-    odds = np.exp(joint - top)
-    sums = odds.sum(axis=1, keepdims=True)
-    return float((top + np.log(sums)).sum()), odds / sums
+    return posterior_of(joint)
 
 
 def _log_prior(prior: _Prior, pseudo_votes: float) -> float:
