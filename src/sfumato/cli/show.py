@@ -46,8 +46,8 @@ def labelled(found: Mapping[str, Any]) -> None:
     """What ``label`` did."""
     say = _say
     say(
-        f"Wrote {found['rows']:,} rows to {found['written']}: {found['items']:,} items, "
-        f"{found['classes']} classes{_note(found)}."
+        f"Wrote {_count(found['rows'], 'row')} to {found['written']}: "
+        f"{_count(found['items'], 'item')}, {found['classes']} classes{_note(found)}."
     )
     say(f"From {found['judgments']:,} answers: {found['used']:,} used")
     for count, reason in found["left_out"]:
@@ -260,6 +260,10 @@ def _number(value: float | int | None) -> str:
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _share(value: float | None) -> str:

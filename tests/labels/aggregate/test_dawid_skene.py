@@ -167,13 +167,3 @@ def test_next_answer_of_a_stranger_is_refused() -> None:
         aggregate(
             some_votes(0), "dawid-skene-next", rng=np.random.default_rng(0), annotator="nobody"
         )
-
-
-def test_posterior_of_many_votes_holds_no_denormal_numbers() -> None:
-    item, who = np.divmod(np.arange(40 * 60), 60)
-    label = (item % 2) ^ (np.random.default_rng(0).random(len(item)) < 0.1)
-    votes = votes_of_columns(item, who, label.astype(int))
-
-    probs = aggregate(votes, "dawid-skene", rng=np.random.default_rng(0)).labels.probs
-
-    assert ((probs == 0) | (probs > 1e-21)).all()

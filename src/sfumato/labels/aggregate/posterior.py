@@ -1,4 +1,4 @@
-"""From log-probabilities of the answers together with each possible label to beliefs about the label."""
+"""From log-probabilities of answers and each possible label to beliefs about the label."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ def posterior_of(log_joint: NDArray[np.float64]) -> tuple[float, NDArray[np.floa
     >>> round(float(np.exp(log_likelihood)), 3), posterior.round(3)
     (0.4, array([[0.75, 0.25]]))
 
-    Odds are rounded to ``GRAIN``. Where the evidence for two answers is the same but for the order of
-    a sum, expectation–maximisation would blow the difference in the last digit up until it decides;
-    rounded, what is equal stays equal. It also saves most exponentials, and all arithmetic on
-    denormal numbers, which is many times slower.
+    Odds are rounded to ``GRAIN``. Where the evidence for two labels is the same but for the order
+    of a sum, expectation–maximisation would blow a difference in the last digit up until it
+    decides; rounded, what is equal stays equal. It also saves most exponentials, and all
+    arithmetic on denormal numbers, which is many times slower.
     """
     by_class = np.ascontiguousarray(log_joint.T)  # (classes, items): reduces several times faster
     top = by_class.max(axis=0)
