@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sfumato.cli import options as given
 from sfumato.cli.progress import progress, say
 from sfumato.errors import DataError
 
@@ -28,28 +29,6 @@ app = typer.Typer(
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 app.add_typer(data_app, name="data", no_args_is_help=True)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgments.")]
-Format = Annotated[str, typer.Option("--format", help="What kind of file it is (docs/formats.md).")]
-Classes = Annotated[
-    Path | None, typer.Option("--classes", help="Text file with the classes in order, one a line.")
-]
-QuestionKind = Annotated[
-    str | None, typer.Option("--question", help="What was asked, where the file does not say.")
-]
-Strict = Annotated[bool, typer.Option("--strict", help="A malformed row is an error.")]
-Key = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        envvar="SFUMATO_KEY",
-        help="Secret of the study: the same key gives the same pseudonyms.",
-        show_envvar=True,
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
-DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-
 
 @app.callback(invoke_without_command=True)
 def start(
@@ -65,22 +44,16 @@ def start(
 
 @app.command()
 def describe(
-    file: File,
-    format_: Format = "sfumato",
-    classes: Classes = None,
-    question: QuestionKind = None,
-    rules: Annotated[
-        str,
-        typer.Option("--what-if", help="Quality rules to try, comma-separated (docs/quality.md)."),
-    ] = "",
-    compare: Annotated[
-        bool,
-        typer.Option("--compare-aggregators", help="Score aggregators by held-out vote log-loss."),
-    ] = False,
-    strict: Strict = False,
-    key: Key = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    file: given.File,
+    format_: given.Format = "sfumato",
+    classes: given.Classes = None,
+    question: given.QuestionKind = None,
+    rules: given.WhatIf = "",
+    compare: given.CompareAggregators = False,
+    strict: given.Strict = False,
+    key: given.Key = None,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
 ) -> None:
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
@@ -104,52 +77,28 @@ def describe(
 
 @app.command()
 def label(
-    file: File,
-    recipe: Annotated[
-        str, typer.Option("--recipe", help="How one answer becomes a distribution (docs/label.md).")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write: .parquet or .csv.")
-    ],
-    format_: Format = "sfumato",
-    gamma: Annotated[
-        float | None,
-        typer.Option("--gamma", help="Mass kept back for classes not ruled out (clamp; 0.1)."),
-    ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option("--rule", help="How contradictions are read: consistent or released."),
-    ] = None,
-    vectors: Annotated[
-        Path | None, typer.Option("--vectors", help="File of word vectors (semantic recipes).")
-    ] = None,
-    keep: Annotated[
-        str,
-        typer.Option("--keep", help="Leave in: repeats, duplicates, checks, practice."),
-    ] = "",
-    exclude: Annotated[
-        str, typer.Option("--exclude", help="Quality rules to apply first, comma-separated.")
-    ] = "",
-    per_annotator: Annotated[
-        bool, typer.Option("--per-annotator", help="One row a judgment instead of an item.")
-    ] = False,
-    aggregate: Annotated[
-        str | None,
-        typer.Option("--aggregate", help="How people become one label (docs/aggregate.md; mean)."),
-    ] = None,
-    predictions: Annotated[
-        Path | None,
-        typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
-    ] = None,
-    classes: Classes = None,
-    question: QuestionKind = None,
-    strict: Strict = False,
-    key: Key = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    file: given.File,
+    recipe: given.Recipe,
+    output: given.LabelOutput,
+    format_: given.Format = "sfumato",
+    gamma: given.Gamma = None,
+    rule: given.Reading = None,
+    vectors: given.Vectors = None,
+    keep: given.Keep = "",
+    exclude: given.Exclude = "",
+    per_annotator: given.PerAnnotator = False,
+    aggregate: given.Aggregate = None,
+    predictions: given.Predictions = None,
+    classes: given.Classes = None,
+    question: given.QuestionKind = None,
+    strict: given.Strict = False,
+    key: given.Key = None,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
     from sfumato.cli import show
+    from sfumato.labels.aggregate import AGGREGATORS
     from sfumato.labels.build import RECIPES
     from sfumato.labels.files import check_output, read_labels, write_labels
     from sfumato.labels.make import LabelSettings, make_labels
@@ -159,6 +108,7 @@ def label(
         raise typer.BadParameter("--per-annotator and --aggregate exclude each other.")
     check_output(output)
     find(RECIPES, recipe, what="recipe")
+    find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
     settings = LabelSettings(
         recipe,
         gamma=gamma,
@@ -183,36 +133,20 @@ def label(
 
 @app.command()
 def simulate(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="Who is simulated (docs/simulate.md).")
-    ],
-    labels: Annotated[
-        Path, typer.Option("--labels", help="The label distributions that people would see.")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write: .parquet, .jsonl or .csv.")
-    ],
-    per_item: Annotated[int, typer.Option("--per-item", help="Answers an item.")] = 6,
-    people: Annotated[
-        int | None, typer.Option("--people", help="How many simulated people take turns.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter, as name=number; repeatable.")
-    ] = None,
-    fit: Annotated[
-        Path | None, typer.Option("--fit", help="Real judgments to fit the simulated people to.")
-    ] = None,
-    format_: Format = "sfumato",
-    model: Annotated[
-        Path | None, typer.Option("--model", help="A model saved before, instead of --fit.")
-    ] = None,
-    save_model: Annotated[
-        Path | None, typer.Option("--save-model", help="Where to keep what was fitted (.json).")
-    ] = None,
-    classes: Classes = None,
-    key: Key = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    kind: given.SimulatorName,
+    labels: given.SeenLabels,
+    output: given.AnswersOutput,
+    per_item: given.PerItem = 6,
+    people: given.People = None,
+    settings: given.Parameters = None,
+    fit: given.FitTo = None,
+    format_: given.Format = "sfumato",
+    model: given.SavedModel = None,
+    save_model: given.SaveModel = None,
+    classes: given.Classes = None,
+    key: given.Key = None,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
 ) -> None:
     """Simulated annotators, fitted to real ones or by parameters."""
     import numpy as np
@@ -242,14 +176,14 @@ def simulate(
 
 @app.command()
 def convert(
-    file: File,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
-    to: Annotated[str, typer.Option("--to", help="The format to write (docs/formats.md).")],
-    format_: Format = "sfumato",
-    classes: Classes = None,
-    question: QuestionKind = None,
-    strict: Strict = False,
-    key: Key = None,
+    file: given.File,
+    output: given.AnyOutput,
+    to: given.ToFormat,
+    format_: given.Format = "sfumato",
+    classes: given.Classes = None,
+    question: given.QuestionKind = None,
+    strict: given.Strict = False,
+    key: given.Key = None,
 ) -> None:
     """Read judgments in one format and write them in another."""
     from sfumato.judgments.formats import write
@@ -260,7 +194,7 @@ def convert(
 
 
 @data_app.command("list")
-def data_list(as_json: AsJson = False) -> None:
+def data_list(as_json: given.AsJson = False) -> None:
     """The data sets, with their licences and whether they are here."""
     from sfumato.cli import show
     from sfumato.data import list_datasets
@@ -270,7 +204,7 @@ def data_list(as_json: AsJson = False) -> None:
 
 @data_app.command("get")
 def data_get(
-    name: DatasetName,
+    name: given.DatasetName,
 ) -> None:
     """Fetch the files of a data set that are missing, and check them."""
     from sfumato.data import get, path_of
@@ -282,8 +216,8 @@ def data_get(
 
 @data_app.command("check")
 def data_check(
-    name: DatasetName,
-    as_json: AsJson = False,
+    name: given.DatasetName,
+    as_json: given.AsJson = False,
 ) -> None:
     """Compare the files of a data set with their checksums."""
     from sfumato.cli import show
@@ -297,7 +231,7 @@ def data_check(
 
 @data_app.command("path")
 def data_path(
-    name: DatasetName,
+    name: given.DatasetName,
 ) -> None:
     """Where the files of a data set are, or would be."""
     from sfumato.data import path_of
