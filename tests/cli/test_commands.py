@@ -220,3 +220,34 @@ def test_unknown_data_set_is_an_error(run: Run) -> None:
 
 def test_version_is_printed(run: Run) -> None:
     assert run("--version").out.strip()
+
+
+def test_everything_that_made_no_label_is_written_with_its_reason(run: Run) -> None:
+    Path("votes.csv").write_text(VOTES + "img3,ann\nimg1,ann,dog\n")
+    words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "x.csv"]
+
+    done = run(*words, "--left-out", "left.csv", "--exclude", "straight-lining:run=2:always=2")
+
+    assert done.code == 0, done.err
+    left = pl.read_csv("left.csv")
+    assert set(left["stage"]) == {"reading", "quality rules"}
+    assert left.filter(pl.col("stage") == "reading")["line"].to_list() == [7]
+
+    run(*words, "--left-out", "left.csv")
+
+    left = pl.read_csv("left.csv")
+    assert left.filter(pl.col("stage") == "selection")["reason"].to_list() == [
+        "the same person judged the item before"
+    ]
+
+
+def test_intervals_hold_the_probabilities(run: Run) -> None:
+    words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "x.csv"]
+
+    done = run(*words, "--aggregate", "vote-shares", "--intervals", "sure.csv")
+
+    assert done.code == 0, done.err
+    table = pl.read_csv("sure.csv")
+    assert len(table) == 4
+    assert (table["low"] <= table["probability"]).all()
+    assert (table["probability"] <= table["high"]).all()

@@ -89,6 +89,8 @@ def label(
     per_annotator: given.PerAnnotator = False,
     aggregate: given.Aggregate = None,
     predictions: given.Predictions = None,
+    intervals: given.Intervals = None,
+    left_out: given.LeftOut = None,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -100,13 +102,21 @@ def label(
     from sfumato.cli import show
     from sfumato.labels.aggregate import AGGREGATORS
     from sfumato.labels.build import RECIPES
-    from sfumato.labels.files import check_output, read_labels, write_labels
-    from sfumato.labels.make import LabelSettings, make_labels
+    from sfumato.labels.files import check_output, read_labels, write_labels, write_table
+    from sfumato.labels.make import (
+        LabelSettings,
+        everything_left_out,
+        interval_table,
+        make_labels,
+    )
     from sfumato.names import find
 
     if per_annotator and aggregate:
         raise typer.BadParameter("--per-annotator and --aggregate exclude each other.")
-    check_output(output)
+    if per_annotator and intervals:
+        raise typer.BadParameter("--per-annotator has nothing to give --intervals of.")
+    for path in (output, intervals, left_out):
+        check_output(path or output)
     find(RECIPES, recipe, what="recipe")
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
     settings = LabelSettings(
@@ -117,6 +127,7 @@ def label(
         keep=_names(keep),
         exclude=_rules(exclude),
         aggregate=aggregate or "mean",
+        interval="default" if intervals else "none",
         seed=seed,
     )
     judgments = _read_judgments(file, format_, _options(classes, question, key), strict)
@@ -127,6 +138,10 @@ def label(
         made = make_labels(judgments, settings, predictions=model)
     with progress("Writing"):
         write_labels(made.crowd if per_annotator else made.labels, output)
+        if intervals:
+            write_table(interval_table(made.aggregation), intervals)
+        if left_out:
+            write_table(everything_left_out(judgments, made), left_out)
     summary = show.summary_of(judgments, made, per_annotator=per_annotator)
     _print({"written": str(output), **summary}, as_json, show.labelled)
 

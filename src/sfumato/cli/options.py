@@ -18,9 +18,11 @@ __all__ = [
     "FitTo",
     "Format",
     "Gamma",
+    "Intervals",
     "Keep",
     "Key",
     "LabelOutput",
+    "LeftOut",
     "Parameters",
     "People",
     "PerAnnotator",
@@ -132,3 +134,11 @@ SaveModel = Annotated[
 ]
 AnyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 ToFormat = Annotated[str, typer.Option("--to", help="The format to write (docs/formats.md).")]
+Intervals = Annotated[
+    Path | None,
+    typer.Option("--intervals", help="Also write how sure each probability is (.csv, .parquet)."),
+]
+LeftOut = Annotated[
+    Path | None,
+    typer.Option("--left-out", help="Also write what made no label, and why (.csv, .parquet)."),
+]

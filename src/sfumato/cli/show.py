@@ -83,7 +83,7 @@ def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> 
             (count, reason)
             for count, reason in (
                 (len(judgments.rejected), "set aside when reading"),
-                (made.not_selected, "not selected: repeats, checks, practice or duplicates"),
+                (len(made.not_selected), "not selected: repeats, checks, practice or duplicates"),
                 (len(made.left_out), "state too little for the recipe"),
             )
             if count

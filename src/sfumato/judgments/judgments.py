@@ -22,6 +22,7 @@ __all__ = [
     "duplicated",
     "judgments_from",
     "select",
+    "selected",
 ]
 
 VIEWS = ("first", "repeat", "check", "practice")
@@ -181,6 +182,13 @@ def select(judgments: Judgments, keep: Sequence[str] = ()) -> Judgments:
 
     ``keep`` may name ``repeats``, ``checks``, ``practice`` and ``duplicates`` to leave them in.
     """
+    rows = selected(judgments, keep)
+    step = Step("select", {"keep": list(keep), "left_out": int((~rows).sum())})
+    return judgments.take(rows, step)
+
+
+def selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.bool_]:
+    """Which rows ``select`` takes."""
     views = {"repeats": "repeat", "checks": "check", "practice": "practice"}
     unknown = [name for name in keep if name not in (*views, "duplicates")]
     if unknown:
@@ -192,9 +200,7 @@ def select(judgments: Judgments, keep: Sequence[str] = ()) -> Judgments:
     rows = judgments.table["view"].is_in(list(wanted)).to_numpy().copy()
     if "duplicates" not in keep:
         rows &= ~duplicated(judgments)
-    left_out = int((~rows).sum())
-    step = Step("select", {"keep": list(keep), "left_out": left_out})
-    return judgments.take(rows, step)
+    return rows
 
 
 def _distinct(table: pl.DataFrame) -> tuple[list[str], NDArray[np.int64]]:

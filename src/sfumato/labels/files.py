@@ -18,7 +18,14 @@ from sfumato.labels.build import codes
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
-__all__ = ["check_output", "read_crowd_labels", "read_labels", "to_table", "write_labels"]
+__all__ = [
+    "check_output",
+    "read_crowd_labels",
+    "read_labels",
+    "to_table",
+    "write_labels",
+    "write_table",
+]
 
 SUFFIXES = (".parquet", ".csv")
 
@@ -45,14 +52,18 @@ def to_table(labels: LabelSet | CrowdLabels) -> pl.DataFrame:
     return pl.DataFrame({**ids, **columns})
 
 
-def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
-    """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write any table as Parquet or CSV."""
     check_output(path)
-    table = to_table(labels)
     if path.suffix == ".parquet":
         table.write_parquet(path)
     else:
         table.write_csv(path)
+
+
+def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
+    """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
+    write_table(to_table(labels), path)
     beside: dict[str, object] = {"provenance": to_json(labels.provenance)}
     if isinstance(labels, LabelSet):
         beside["judgments"] = labels.weight.tolist()

@@ -1,13 +1,15 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, select
+from sfumato.judgments.judgments import Judgments, duplicated, select, selected
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import Aggregation, aggregate
 from sfumato.labels.build import RECIPES, build
@@ -16,7 +18,15 @@ from sfumato.labels.build.vectors import class_similarity
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
 
-__all__ = ["FEW_VOTES", "LabelSettings", "Made", "default_aggregator", "make_labels"]
+__all__ = [
+    "FEW_VOTES",
+    "LabelSettings",
+    "Made",
+    "default_aggregator",
+    "everything_left_out",
+    "interval_table",
+    "make_labels",
+]
 
 FEW_VOTES = 20
 """Below this many votes an item (median), shares are better shrunk towards a fitted prior."""
@@ -40,8 +50,10 @@ class LabelSettings:
     """Quality rules to apply first."""
     aggregate: str = "mean"
     """How an item's distributions become one; ``auto`` decides by the number of votes."""
+    interval: Literal["none", "default"] = "none"
+    """Whether to say how sure each probability is (posterior or bootstrap over annotators)."""
     seed: int = 0
-    """For aggregators that draw (random ties, restarts)."""
+    """For aggregators that draw (random ties, restarts) and for bootstraps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +68,7 @@ class Made:
     """Who and what the quality rules dropped."""
     left_out: pl.DataFrame
     """Answers that state too little for the recipe."""
-    not_selected: int
+    not_selected: pl.DataFrame
     """Repeats, checks, practice trials and duplicates left out."""
 
     @property
@@ -88,9 +100,55 @@ def make_labels(
     if name == "auto":
         name = default_aggregator(built.crowd)
     aggregation = aggregate(
-        built.crowd, name, rng=np.random.default_rng(settings.seed), predictions=predictions
+        built.crowd,
+        name,
+        rng=np.random.default_rng(settings.seed),
+        interval=settings.interval,
+        predictions=predictions,
     )
-    return Made(built.crowd, aggregation, ledger, built.left_out, len(kept) - len(chosen))
+    return Made(
+        built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
+    )
+
+
+def everything_left_out(judgments: Judgments, made: Made) -> pl.DataFrame:
+    """One row for everything that did not become a label: when, what, by whom, and why.
+
+    ``stage`` is "reading", "quality rules", "selection" or "recipe"; rows of the file that could
+    not be read have ``line`` and ``text`` instead of item and annotator.
+    """
+    rejected = pl.DataFrame(
+        [(row.line, row.reason, row.text) for row in judgments.rejected],
+        schema={"line": pl.Int64, "reason": pl.String, "text": pl.String},
+        orient="row",
+    )
+    stages = {
+        "reading": rejected,
+        "quality rules": made.ledger.entries.select("item", "annotator", "rule", "reason"),
+        "selection": made.not_selected,
+        "recipe": made.left_out,
+    }
+    return pl.concat(
+        [table.with_columns(stage=pl.lit(stage)) for stage, table in stages.items()],
+        how="diagonal",
+    ).select("stage", "item", "annotator", "rule", "line", "reason", "answer", "text")
+
+
+def interval_table(aggregation: Aggregation) -> pl.DataFrame:
+    """How sure each probability is: ``item``, ``class``, ``probability``, ``low``, ``high``."""
+    labels, interval = aggregation.labels, aggregation.interval
+    if interval is None:
+        raise DataError("No interval was asked for; set interval='default'.")
+    n_items, n_classes = labels.probs.shape
+    return pl.DataFrame(
+        {
+            "item": np.repeat(labels.items, n_classes),
+            "class": np.tile(labels.classes, n_items),
+            "probability": labels.probs.ravel(),
+            "low": interval.low.ravel(),
+            "high": interval.high.ravel(),
+        }
+    )
 
 
 def default_aggregator(crowd: CrowdLabels) -> str:
@@ -103,3 +161,15 @@ def default_aggregator(crowd: CrowdLabels) -> str:
     votes_per_item = np.bincount(crowd.item, minlength=len(crowd.items))
     few = float(np.median(votes_per_item)) < FEW_VOTES
     return "shrunk-shares" if is_vote and few else "mean"
+
+
+def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:
+    table = judgments.table.with_columns(again=pl.Series(duplicated(judgments)))
+    return table.filter(pl.Series(~selected(judgments, keep))).select(
+        "item",
+        "annotator",
+        "answer",
+        reason=pl.when("again")
+        .then(pl.lit("the same person judged the item before"))
+        .otherwise(pl.format("view is {}", "view")),
+    )

@@ -1,12 +1,9 @@
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
@@ -93,39 +90,3 @@ def test_confidence_level_decides_the_mass_of_the_choice() -> None:
 
 def test_drawn_distribution_is_kept() -> None:
     assert built("distribution", "sliders", {"cat": 70, "dog": 30}).tolist() == [[0.7, 0.3, 0, 0]]
-
-
-CERTAIN: dict[tuple[str, str], Callable[[str], Any]] = {
-    ("choose-one", "votes"): lambda name: name,
-    ("sliders", "sliders"): lambda name: {**dict.fromkeys(CLASSES, 0), name: 1},
-    ("typicality", "typicality"): lambda name: {"class": name, "typicality": 1},
-    ("yes-no-unsure", "yes-unsure-equal"): lambda name: {
-        **dict.fromkeys(CLASSES, "no"),
-        name: "yes",
-    },
-    ("yes-no-unsure", "yes-unsure-weighted"): lambda name: {
-        **dict.fromkeys(CLASSES, "no"),
-        name: "yes",
-    },
-    ("likely-set", "likely-set"): lambda name: [name],
-    ("ranking", "ranking"): lambda name: [name],
-    ("confidence", "confidence"): lambda name: {"choice": name, "confidence": "definitely"},
-    ("distribution", "sliders"): lambda name: {name: 100},
-    ("sparse", "sliders"): lambda name: {name: 1},
-    ("top-two", "top2-clamp"): lambda name: {
-        "first": name,
-        "first_percent": 100,
-        "ruled_out": [other for other in CLASSES if other != name],
-    },
-}
-
-
-@pytest.mark.parametrize("form", CERTAIN, ids=" by ".join)
-@given(chosen=st.lists(st.sampled_from(CLASSES), min_size=1, max_size=7))
-def test_everyone_certain_gives_vote_shares(form: tuple[str, str], chosen: list[str]) -> None:
-    kind, recipe = form
-
-    rows = built(kind, recipe, *map(CERTAIN[form], chosen))
-
-    shares = np.array([chosen.count(name) / len(chosen) for name in CLASSES])
-    assert np.allclose(rows.mean(axis=0)[: len(CLASSES)], shares)

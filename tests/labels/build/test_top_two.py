@@ -1,6 +1,5 @@
 import json
 from collections.abc import Sequence
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -144,26 +143,6 @@ def test_completed_rows_are_distributions(recipe: str, rule: Rule, answer: dict[
 
     assert np.isclose(done.sum(), 1)
     assert (done >= 0).all()
-
-
-@pytest.mark.parametrize("recipe", CLAMP_AND_UNIFORM)
-@given(answer=answers(), order=st.sampled_from(list(permutations(range(4)))))
-def test_relabelling_classes_permutes_columns(
-    recipe: str, answer: dict[str, Any], order: tuple[int, ...]
-) -> None:
-    if answer["first_percent"] == "":
-        return
-    shuffled = [CLASSES[place] for place in order]
-
-    plain = build(asked(answer), recipe).crowd.probs[0]
-    moved = build(asked(answer, classes=shuffled), recipe).crowd.probs[0]
-
-    assert np.allclose(moved, plain[list(order)])
-
-
-@pytest.mark.parametrize("recipe", [*CLAMP_AND_UNIFORM, "select-top2"])
-def test_one_certain_annotator_gives_a_hard_label(recipe: str) -> None:
-    assert row(says("dog", 100, no="cat deer frog"), recipe) == [0, 1, 0, 0]
 
 
 def as_multisets(items: tuple[str, ...], item: NDArray[np.int64], rows: NDArray[np.float64]):  # type: ignore[no-untyped-def]
