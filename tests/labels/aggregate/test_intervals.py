@@ -70,7 +70,7 @@ def test_all_answers_of_a_person_move_together() -> None:
 def test_more_people_narrow_the_interval_of_a_hidden_label() -> None:
     rng = np.random.default_rng(0)
     item, who = np.divmod(np.arange(20 * 40), 40)
-    label = np.where(rng.random(800) < 0.6, item % 2, 1 - item % 2)
+    label = np.where(rng.random(800) < 0.75, item % 2, 1 - item % 2)
 
     def width(people: int) -> float:
         few = who < people
@@ -102,3 +102,23 @@ def test_impossible_requests_are_refused(level: float, replicates: int) -> None:
 
 def test_no_interval_unless_asked_for() -> None:
     assert aggregate(votes_of_one_item(2, 1), "mean", rng=np.random.default_rng(0)).interval is None
+
+
+@pytest.mark.parametrize("name", ["dawid-skene", "one-coin", "mace", "glad"])
+def test_a_contested_item_among_clear_ones_stays_open(name: str) -> None:
+    # 30 clear items and one with eleven votes against ten: other people might have turned it
+    item, who = np.divmod(np.arange(31 * 21), 21)
+    slip = np.random.default_rng(1).random(len(item)) < 0.15
+    label = np.where(item < 30, (item % 2) ^ slip, who % 2)
+
+    made = aggregate(
+        votes_of_columns(item, who, label),
+        name,
+        rng=np.random.default_rng(0),
+        interval="default",
+        replicates=40,
+    ).interval
+
+    assert made is not None
+    width = made.high[:, 0] - made.low[:, 0]
+    assert width[30] > 0.9 > 0.1 > np.median(width)

@@ -22,7 +22,6 @@ from sfumato.provenance import Setting
 
 __all__ = [
     "FLOOR",
-    "WARM_ITERATIONS",
     "dawid_skene",
     "dawid_skene_next",
     "shrunk_confusion",
@@ -30,9 +29,6 @@ __all__ = [
 
 FLOOR = 1e-10
 """Least expected count of an answer that an annotator did give, and least share of a class."""
-
-WARM_ITERATIONS = 5
-"""Iterations of a bootstrap replicate, which starts from the full fit."""
 
 
 def dawid_skene(
@@ -43,10 +39,10 @@ def dawid_skene(
     Stops when an iteration gains less than ``tolerance`` log-likelihood a judgment; a
     negative tolerance never stops early.
     """
-    state = _fit(evidence, iterations, tolerance)
+    state = _climb(evidence, evidence.each_person_once(), iterations, tolerance)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _climb(evidence, weight, state.posterior, WARM_ITERATIONS, tolerance).posterior
+        return _climb(evidence, weight, iterations, tolerance).posterior
 
     return Fit(
         state.posterior,
@@ -74,7 +70,7 @@ def dawid_skene_next(
     with ``prior_votes`` votes for each true label that follow the pooled matrix: most people
     have seen few items of most classes.
     """
-    state = _fit(evidence, iterations, tolerance)
+    state = _climb(evidence, evidence.each_person_once(), iterations, tolerance)
     row = None if annotator is None else _row_of(evidence, annotator)
 
     def answers(reached: _State) -> NDArray[np.float64]:
@@ -83,7 +79,7 @@ def dawid_skene_next(
         return normalised(reached.posterior @ own)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return answers(_climb(evidence, weight, state.posterior, WARM_ITERATIONS, tolerance))
+        return answers(_climb(evidence, weight, iterations, tolerance))
 
     pooled = normalised(state.counts.sum(axis=0) + FLOOR)
     return Fit(
@@ -114,19 +110,15 @@ class _State:
     converged: bool
 
 
-def _fit(evidence: Evidence, iterations: int, tolerance: float) -> _State:
-    once = evidence.each_person_once()
-    return _climb(evidence, once, normalised(evidence.table(once)), iterations, tolerance)
-
-
 def _climb(
-    evidence: Evidence,
-    weight: NDArray[np.float64],
-    posterior: NDArray[np.float64],
-    iterations: int,
-    tolerance: float,
+    evidence: Evidence, weight: NDArray[np.float64], iterations: int, tolerance: float
 ) -> _State:
-    """Alternate between P(t | answers) and the confusion matrices, from a first posterior."""
+    """Alternate between P(t | answers) and the confusion matrices, from the shares of the answers.
+
+    Bootstrap replicates start from their own shares too. Started from the full fit they would
+    stay there: its matrices were made from labels that are all but certain.
+    """
+    posterior = normalised(evidence.table(weight))
     answers = _answers(evidence, weight)
     said = _maximise(answers, posterior, evidence)
     enough = tolerance * float(answers.sum())

@@ -23,8 +23,9 @@ PRIOR_MEAN = 1.0
 GRADIENT_TOLERANCE = 1e-2
 """When the conjugate gradients of one iteration stop: largest component of the gradient."""
 
-WARM_ITERATIONS = 1
-"""Iterations of a bootstrap replicate, which starts from the fitted abilities and difficulties."""
+WARM_ITERATIONS = 3
+"""Iterations of a bootstrap replicate, which starts from the fitted abilities and difficulties;
+fewer would leave it too close to them."""
 
 
 def glad(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, expit, gammaln
 
-from sfumato.labels.aggregate.dawid_skene import WARM_ITERATIONS
 from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.pools import agreement_with_others
@@ -47,7 +46,7 @@ def mace(
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
         again = _Model.of(evidence, weight)
-        return _climb(again, best.beliefs, WARM_ITERATIONS, tolerance).posterior
+        return _climb(again, best.beliefs, iterations, tolerance).posterior
 
     trying, strategy = best.beliefs.means()
     return Fit(

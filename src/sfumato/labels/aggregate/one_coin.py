@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.labels.aggregate.dawid_skene import FLOOR, WARM_ITERATIONS
+from sfumato.labels.aggregate.dawid_skene import FLOOR
 from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.posterior import posterior_of
@@ -28,12 +28,10 @@ def one_coin(
     Stops when an iteration gains less than ``tolerance`` log-likelihood a vote; a negative
     tolerance never stops early.
     """
-    once = evidence.each_person_once()
-    start = normalised(evidence.table(once))
-    state = _climb(evidence, once, start, iterations, tolerance)
+    state = _climb(evidence, evidence.each_person_once(), iterations, tolerance)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _climb(evidence, weight, state.posterior, WARM_ITERATIONS, tolerance).posterior
+        return _climb(evidence, weight, iterations, tolerance).posterior
 
     shares = np.maximum(state.posterior.mean(axis=0), FLOOR)
     return Fit(
@@ -55,12 +53,9 @@ class _State:
 
 
 def _climb(
-    evidence: Evidence,
-    weight: NDArray[np.float64],
-    posterior: NDArray[np.float64],
-    iterations: int,
-    tolerance: float,
+    evidence: Evidence, weight: NDArray[np.float64], iterations: int, tolerance: float
 ) -> _State:
+    posterior = normalised(evidence.table(weight))
     votes = weight[evidence.person]
     given = sum_by(evidence.person, votes, evidence.people)
     work = np.empty_like(votes)  # one place for what each vote needs, used again and again
