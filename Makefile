@@ -29,6 +29,7 @@ lint: .venv/installed
 bench: .venv/installed-bench
 	$(BIN)/python benchmarks/aggregation.py
 	$(BIN)/python benchmarks/million_rows.py
+	$(BIN)/python benchmarks/training_speed.py
 
 docs-check: .venv/installed
 	$(BIN)/python -m pytest tests/test_docs.py
@@ -41,9 +42,9 @@ clean:
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --editable '.[dev,learn,cluster]'
 	touch $@
 
 .venv/installed-bench: .venv/installed
-	$(INSTALL) --editable '.[dev,bench]'
+	$(INSTALL) --editable '.[dev,learn,cluster,bench]'
 	touch $@

@@ -35,6 +35,9 @@ MAY_IMPORT: dict[str, set[str]] = {
 HEAVY_ONLY_IN: dict[str, set[str]] = {
     "torch": {"learn", "evaluate"},
     "matplotlib": {"report"},
+    "joblib": {"learn"},
+    "dask": {"learn"},
+    "distributed": {"learn"},
     "fastapi": {"elicit"},
     "sqlalchemy": {"elicit"},
     "sklearn": {"data", "learn"},

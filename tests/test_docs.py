@@ -27,6 +27,7 @@ from sfumato.judgments.statements import ODDITIES
 from sfumato.labels.aggregate import AGGREGATORS
 from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
+from sfumato.learn.networks import NETWORKS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -44,6 +45,7 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "oddity": ODDITIES,
     "simulator": SIMULATORS,
     "data set": DATASETS,
+    "network": NETWORKS,
 }
 
 

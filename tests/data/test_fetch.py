@@ -2,8 +2,10 @@
 
 import gzip
 import hashlib
+import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +28,9 @@ class Server:
     bodies: dict[str, bytes] = field(default_factory=dict)
     promised: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
+    ranges: str = "ignored"
+    """What is made of a wish for a part: "ignored", "kept", "refused" or "wrong"."""
+    sent: list[int] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -42,11 +47,23 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             elif self.path not in told.bodies:
                 self.send_error(404)
             else:
-                body = told.bodies[self.path]
-                self.send_response(200)
-                self.send_header("Content-Length", str(told.promised.get(self.path, len(body))))
-                self.end_headers()
-                self.wfile.write(body)
+                self.answer(told.bodies[self.path])
+
+        def answer(self, body: bytes) -> None:
+            wish = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+            start = int(wish[1]) if wish and told.ranges != "ignored" else 0
+            if start and (told.ranges == "refused" or start >= len(body)):
+                self.send_error(416)
+                return
+            rest = body[start:]
+            self.send_response(206 if start else 200)
+            if start:
+                shown = start - (told.ranges == "wrong")
+                self.send_header("Content-Range", f"bytes {shown}-{len(body) - 1}/{len(body)}")
+            self.send_header("Content-Length", str(told.promised.get(self.path, len(rest))))
+            self.end_headers()
+            told.sent.append(len(rest))  # before, for whoever reads the last byte goes on
+            self.wfile.write(rest)
 
         def log_message(self, format: str, *args: object) -> None:
             """Nothing: a test's output is its own."""
@@ -150,7 +167,112 @@ def test_interrupted_download_says_how_far_it_got(server: Server, tmp_path: Path
     with pytest.raises(DataError, match=r"stopped after 17 of 1,000 bytes\. Try again"):
         fetch(dataset, tmp_path)
 
-    assert left_over(tmp_path) == []
+    assert left_over(tmp_path) == ["labels.csv.part"]
+
+
+def half_of(dataset: Dataset, folder: Path, content: bytes, name: str = "big.bin.part") -> Path:
+    part = folder / dataset.files[0].path
+    part = part.with_name(name)
+    part.parent.mkdir(exist_ok=True)
+    part.write_bytes(content)
+    return part
+
+
+BIG = bytes(range(256)) * 1_000
+
+
+def test_half_a_download_is_continued_where_it_stopped(server: Server, tmp_path: Path) -> None:
+    dataset = toys(remote(server, "toys/big.bin", BIG))
+    server.ranges = "kept"
+    half_of(dataset, tmp_path, BIG[:200_000])
+    seen: list[tuple[int, int]] = []
+
+    fetched = fetch(dataset, tmp_path, lambda done, total: seen.append((done, total)))
+
+    assert fetched[0].read_bytes() == BIG
+    assert server.sent == [56_000]
+    assert seen[-1] == (256_000, 256_000)
+    assert left_over(tmp_path) == ["big.bin"]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "sent"),
+    [("ignored", [256_000]), ("refused", [256_000]), ("wrong", [56_000, 256_000])],
+)
+def test_server_that_cannot_continue_sends_the_whole_file_once(
+    server: Server, tmp_path: Path, ranges: str, sent: list[int]
+) -> None:
+    dataset = toys(remote(server, "toys/big.bin", BIG))
+    server.ranges = ranges
+    half_of(dataset, tmp_path, BIG[:200_000])
+
+    fetched = fetch(dataset, tmp_path)
+
+    assert fetched[0].read_bytes() == BIG
+    assert server.sent == sent
+    assert left_over(tmp_path) == ["big.bin"]
+
+
+def test_interrupted_then_tried_again_ends_with_the_whole_file(
+    server: Server, tmp_path: Path
+) -> None:
+    dataset = toys(remote(server, "toys/big.bin", BIG))
+    server.ranges = "kept"
+    server.bodies["/big.bin"] = BIG[:100_000]
+    server.promised["/big.bin"] = len(BIG)
+    with pytest.raises(DataError, match=r"stopped after 100,000 of 256,000 bytes"):
+        fetch(dataset, tmp_path)
+
+    server.bodies["/big.bin"] = BIG
+    server.promised.clear()
+    fetched = fetch(dataset, tmp_path)
+
+    assert fetched[0].read_bytes() == BIG
+    assert server.sent == [100_000, 156_000]
+
+
+@pytest.mark.parametrize("old", [b"another file", BIG + b"and more"])
+def test_half_of_another_file_is_given_up_for_the_whole_one(
+    server: Server, tmp_path: Path, old: bytes
+) -> None:
+    dataset = toys(remote(server, "toys/big.bin", BIG))
+    server.ranges = "kept"
+    half_of(dataset, tmp_path, old)
+
+    fetched = fetch(dataset, tmp_path)
+
+    assert fetched[0].read_bytes() == BIG
+    assert left_over(tmp_path) == ["big.bin"]
+
+
+def test_part_of_a_killed_process_is_taken_over_but_not_that_of_a_busy_one(
+    server: Server, tmp_path: Path
+) -> None:
+    dataset = toys(remote(server, "toys/big.bin", BIG))
+    server.ranges = "kept"
+    busy = half_of(dataset, tmp_path, BIG[:10], "big.bin.111.part")
+    killed = half_of(dataset, tmp_path, BIG[:200_000], "big.bin.222.part")
+    long_ago = time.time() - 2 * fetching.ABANDONED
+    os.utime(killed, (long_ago, long_ago))
+
+    fetch(dataset, tmp_path)
+
+    assert server.sent == [56_000]
+    assert busy.read_bytes() == BIG[:10]
+    assert sorted(left_over(tmp_path)) == ["big.bin", "big.bin.111.part"]
+
+
+def test_a_stop_by_hand_keeps_what_has_come(server: Server, tmp_path: Path) -> None:
+    dataset = toys(remote(server, "toys/big.bin", BIG))
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(dataset, tmp_path, stop)
+
+    assert left_over(tmp_path) == ["big.bin.part"]
+    assert (tmp_path / "toys" / "big.bin.part").read_bytes() == BIG[: fetching.CHUNK]
 
 
 def test_server_that_says_nothing_is_given_up(
@@ -261,6 +383,29 @@ def test_packed_file_of_another_packing_is_accepted_from_a_server(
     fetch(toys(file), tmp_path)
 
     assert compare(toys(file), tmp_path)[0]["state"] == "present"
+
+
+def test_archives_are_compared_as_they_are(tmp_path: Path) -> None:
+    packed = gzip.compress(CONTENT, mtime=1)
+    file = RemoteFile("a.tar.gz", size=1, sha256=sha256(packed), made="by hand.")
+
+    states = []
+    for content in (packed, gzip.compress(CONTENT, mtime=2)):
+        (tmp_path / "a.tar.gz").write_bytes(content)
+        states.append(compare(toys(file), tmp_path)[0]["state"])
+
+    assert states == ["present", "changed"]
+
+
+def test_without_a_known_fingerprint_whatever_is_there_counts(tmp_path: Path) -> None:
+    dataset = toys(RemoteFile("toys/train", size=None, sha256=None, made="by hand."))
+    before = compare(dataset, tmp_path)[0]["state"]
+
+    (tmp_path / "toys" / "train").mkdir(parents=True)
+
+    assert before == "missing"
+    assert compare(dataset, tmp_path)[0]["state"] == "present"
+    assert locate(dataset, "train", tmp_path) == tmp_path / "toys" / "train"
 
 
 def test_data_folder_is_the_one_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

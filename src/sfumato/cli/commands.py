@@ -225,8 +225,8 @@ def data_get(
     from sfumato.data import get, path_of
 
     with progress(f"Fetching {name}") as advance:
-        get(name, advance)
-    typer.echo(f"{name} is in {path_of(name)}.")
+        fetched = get(name, advance)
+    typer.echo(f"{name} is in {path_of(name)}. {fetched.note}")
 
 
 @data_app.command("check")

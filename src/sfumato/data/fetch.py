@@ -1,19 +1,22 @@
 """Turn the description of a data set into files on this machine, checked against fingerprints.
 
 Nothing is fetched on import. A file arrives under a temporary name, is checked, and only then
-gets its own name, so that a file that is there is whole.
+gets its own name, so that a file that is there is whole. What was left of an interrupted
+download is continued.
 """
 
 import gzip
 import hashlib
 import os
 import sys
+import time
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Literal, TypedDict
 from urllib.error import HTTPError, URLError
@@ -38,6 +41,9 @@ CHUNK = 1 << 16
 TIMEOUT = 30.0
 """Seconds without a byte after which a server counts as out of reach."""
 
+ABANDONED = 600.0
+"""Seconds after which a part that nobody has written to belongs to a process that is gone."""
+
 Progress = Callable[[int, int], None]
 """Called with bytes done and in all."""
 
@@ -50,17 +56,19 @@ class RemoteFile:
 
     path: str
     """Where it lies within the data folder."""
-    size: int
-    """Bytes."""
-    sha256: str
-    """Of its content; of a ``.gz`` file, of what it unpacks to, because the same content is
-    packed with different names and times inside."""
+    size: int | None
+    """Bytes; None where they are not known."""
+    sha256: str | None
+    """Of its content; of a ``.gz`` file that is no archive, of what it unpacks to, because the
+    same content is packed with different names and times inside. None where none is published,
+    or for a folder: then whatever is there counts as present."""
     url: str | None = None
     """Where the same content can be had, or None: then ``made`` says how it came about."""
     made: str | None = None
 
     def __post_init__(self) -> None:
         assert (self.url is None) != (self.made is None), self.path
+        assert self.url is None or (self.size and self.sha256), self.path
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,10 @@ def data_folder() -> Path:
 
 
 def compare(dataset: Dataset, folder: Path) -> list[FileRow]:
-    """Each file of the data set, and whether what is in ``folder`` is what it must be."""
+    """Each file of the data set, and whether what is in ``folder`` is what it must be.
+
+    A file of which no fingerprint is known is present when there is anything of its name.
+    """
     return [{"file": file.path, "state": _state(file, folder)} for file in dataset.files]
 
 
@@ -124,7 +135,7 @@ def locate(dataset: Dataset, name: str, folder: Path | None = None) -> Path:
     files = {Path(file.path).name: file for file in dataset.files}
     file = find(files, name, what=f"file of {dataset.name}")
     path = (folder or data_folder()) / file.path
-    if not path.is_file():
+    if not path.exists():
         raise DataError(
             f"{path} is missing. `sfumato data get {dataset.name}` fetches it or says how to make "
             "it; SFUMATO_DATA names the folder of data sets."
@@ -143,13 +154,15 @@ def _cache_folder() -> Path:
 
 def _state(file: RemoteFile, folder: Path) -> State:
     path = folder / file.path
+    if file.sha256 is None:
+        return "present" if path.exists() else "missing"
     if not path.is_file():
         return "missing"
     return "present" if _fingerprint(file, path) == file.sha256 else "changed"
 
 
 def _fingerprint(file: RemoteFile, path: Path) -> str:
-    if not file.path.endswith(".gz"):
+    if not file.path.endswith(".gz") or file.path.endswith(".tar.gz"):
         return fingerprint_file(path)
     try:
         with gzip.open(path) as unpacked:
@@ -159,12 +172,12 @@ def _fingerprint(file: RemoteFile, path: Path) -> str:
 
 
 def _fetch_all(files: list[RemoteFile], folder: Path, progress: Progress) -> list[Path]:
-    total = sum(file.size for file in files)
+    total = sum(file.size or 0 for file in files)
     before = 0
     fetched = []
     for file in files:
         fetched.append(_fetch_one(file, folder, _shifted(progress, before, total)))
-        before += file.size
+        before += file.size or 0
     return fetched
 
 
@@ -173,18 +186,17 @@ def _shifted(progress: Progress, before: int, total: int) -> Callable[[int], Non
 
 
 def _fetch_one(file: RemoteFile, folder: Path, advance: Callable[[int], None]) -> Path:
-    assert file.url
     target = folder / file.path
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _save(_chunks(file.url, target), part, advance)
-        found = _fingerprint(file, part)
-        if found != file.sha256:
-            raise DataError(
-                f"{file.url} has the SHA-256 {found} instead of {file.sha256} and was not kept. "
-                "Try again; if it stays so, the file there is no longer the one described here."
-            )
+        _claim_rest(target, part)
+        continued = part.exists()
+        _download(file, target, part, advance)
+        if continued and _fingerprint(file, part) != file.sha256:
+            part.unlink()  # what was here is of another file than what came: once more, whole
+            _download(file, target, part, advance)
+        _check_content(file, part)
         part.replace(target)
     except OSError as error:
         raise DataError(
@@ -193,28 +205,64 @@ def _fetch_one(file: RemoteFile, folder: Path, advance: Callable[[int], None]) -
         ) from None
     finally:
         with suppress(OSError):  # the sentence above matters more than a left-over
-            part.unlink(missing_ok=True)
+            _release_rest(target, part)
     return target
 
 
-def _save(chunks: Iterator[bytes], path: Path, advance: Callable[[int], None]) -> None:
-    done = 0
-    with path.open("wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-            done += len(chunk)
-            advance(done)
+def _claim_rest(target: Path, part: Path) -> None:
+    """Take over what an earlier download left; renaming gives it to one process only."""
+    left = [target.with_name(f"{target.name}.part")]
+    now = time.time()
+    for other in sorted(target.parent.glob(f"{target.name}.*.part")):
+        with suppress(OSError):  # its owner may finish it meanwhile
+            if now - other.stat().st_mtime > ABANDONED:
+                left.append(other)
+    for rest in left:
+        with suppress(FileNotFoundError):
+            rest.replace(part)
+            return
 
 
-def _chunks(url: str, target: Path) -> Iterator[bytes]:
-    remedy = f"Try again, or download it yourself and save it as {target}."
-    done = 0
+def _release_rest(target: Path, part: Path) -> None:
+    if part.exists():
+        if part.stat().st_size:
+            part.replace(target.with_name(f"{target.name}.part"))
+        else:
+            part.unlink()
+
+
+def _check_content(file: RemoteFile, part: Path) -> None:
+    found = _fingerprint(file, part)
+    if found != file.sha256:
+        part.unlink()
+        raise DataError(
+            f"{file.url} has the SHA-256 {found} instead of {file.sha256} and was not kept. "
+            "Try again; if it stays so, the file there is no longer the one described here."
+        )
+
+
+def _download(file: RemoteFile, target: Path, part: Path, advance: Callable[[int], None]) -> None:
+    """Fetch what is missing of ``part``, or all of it if the server cannot continue."""
+    assert file.url
+    remedy = f"Try again, what has come is kept; or download it yourself and save it as {target}."
+    with part.open("ab") as saved:
+        for start, chunk in _chunks(file.url, saved.tell(), remedy):
+            if start != saved.tell():  # the server began anew
+                saved.truncate(start)
+                saved.seek(start)
+            saved.write(chunk)
+            advance(start + len(chunk))
+
+
+def _chunks(url: str, here: int, remedy: str) -> Iterator[tuple[int, bytes]]:
+    """What the server sends, each piece with its place in the file."""
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+        with _answer(url, here) as answer:
+            done = here if answer.status == HTTPStatus.PARTIAL_CONTENT else 0
+            promised = done + int(answer.headers.get("Content-Length", 0))
             while chunk := answer.read(CHUNK):
+                yield done, chunk
                 done += len(chunk)
-                yield chunk
-            promised = int(answer.headers.get("Content-Length", done))
     except HTTPError as error:
         error.close()
         raise DataError(
@@ -227,6 +275,24 @@ def _chunks(url: str, target: Path) -> Iterator[bytes]:
         ) from None
     if done < promised:  # a connection that ends early is no error to urllib
         raise DataError(f"{url} stopped after {done:,} of {promised:,} bytes. {remedy}")
+
+
+def _answer(url: str, here: int) -> HTTPResponse:
+    """The rest of a file after the bytes that are here (status 206), or the whole of it."""
+    answer: HTTPResponse
+    if here:
+        asked = urllib.request.Request(url, headers={"Range": f"bytes={here}-"})
+        try:
+            answer = urllib.request.urlopen(asked, timeout=TIMEOUT)
+        except HTTPError as error:  # nothing is left to send, or it is not sent in parts
+            error.close()
+        else:
+            found = answer.headers.get("Content-Range", "")
+            if answer.status == HTTPStatus.OK or found.startswith(f"bytes {here}-"):
+                return answer
+            answer.close()
+    answer = urllib.request.urlopen(url, timeout=TIMEOUT)
+    return answer
 
 
 def _how_made(dataset: Dataset, files: list[RemoteFile], folder: Path) -> str:

@@ -1,0 +1,116 @@
+"""What real human labels do to a model: LeNet on FashionMNIST-H, six seeds, three targets.
+
+``python examples/fashion_mnist_h.py DATA FOLDER`` trains on the original labels, on the
+majority vote of about 67 people, and on the shares of their votes, and compares the models
+with the votes on held-out images. It may be stopped and started again: FOLDER keeps what is done.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from sfumato.data import fashion_mnist
+from sfumato.judgments.formats import read
+from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.judgments import Judgments
+from sfumato.labels.alter import majority_labels
+from sfumato.labels.build import build
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import entropy
+from sfumato.learn.examples import Examples
+from sfumato.learn.fit import fit_and_predict
+from sfumato.learn.folds import class_of, stratified_split
+from sfumato.learn.sweep import Cell, Done, Progress, run_sweep
+from sfumato.learn.train import Recipe
+
+SEEDS = 6
+SHARES = (0.7, 0.1, 0.2)
+RECIPE = Recipe(
+    "lenet", epochs=60, schedule="plateau", patience=3, stop_after=8, weights="best"
+)  # paper 5's regime (S4-21): Adam, batch 64, at most 60 epochs
+
+
+def main(data: Path, folder: Path) -> None:
+    """Train every arm and seed, then print cross-entropies and paired differences."""
+    judgments = read(data / "fashion_mnist_h" / "fmh-counts.npy", "fashion-mnist-h", ReadOptions())
+    assert isinstance(judgments, Judgments)
+    human = build(judgments, "votes").crowd.mean()
+    pictures = fashion_mnist.load(data)
+    original = pictures.original().take(human.items)
+    arms = {"original": original, "majority": majority_labels(human, "share"), "soft": human}
+    examples = Examples(pictures.items, pictures.images)
+    splits = [
+        stratified_split(human.items, class_of(original), SHARES, rng=np.random.default_rng(seed))
+        for seed in range(SEEDS)
+    ]
+    cells = [
+        Cell(
+            f"{arm}, seed {seed}",
+            fit_and_predict,
+            {
+                "recipe": Recipe(**{**vars(RECIPE), "seed": seed}),
+                "examples": examples,
+                "labels": labels,
+                "split": splits[seed],
+            },
+        )
+        for arm, labels in arms.items()
+        for seed in range(SEEDS)
+    ]
+    started = time.monotonic()
+    results = run_sweep(cells, folder, progress=show)
+    print(f"{len(cells)} trainings, {time.monotonic() - started:.0f} s in this run\n")
+    report(arms, human, splits, results)
+
+
+def report(arms: dict[str, LabelSet], human: LabelSet, splits: list, results: list) -> None:  # type: ignore[type-arg]
+    """One row an arm, and the paired differences between neighbours."""
+    original, majority = arms["original"], arms["majority"]
+    losses: dict[str, NDArray[np.float64]] = {}
+    print("trained on   cross-entropy to people   accuracy: original   majority vote")
+    for place, arm in enumerate(arms):
+        rows = []
+        for seed, split in enumerate(splits):
+            done = results[place * SEEDS + seed]
+            assert isinstance(done, Done), done
+            model = done.arrays()["predictions"].astype(np.float64)
+            people = human.take(split.test).probs
+            loss = -(people * np.log(np.maximum(model, 1e-12))).sum(axis=1).mean()
+            right = [
+                (model.argmax(axis=1) == labels.take(split.test).probs.argmax(axis=1)).mean()
+                for labels in (original, majority)
+            ]
+            rows.append((loss, *right))
+        table = np.array(rows)
+        losses[arm] = table[:, 0]
+        low, high = interval(table[:, 0])
+        print(
+            f"{arm:12} {table[:, 0].mean():.4f} ({low:.4f} to {high:.4f})"
+            f"{table[:, 1].mean():15.2%}{table[:, 2].mean():16.2%}"
+        )
+    floor = np.mean([entropy(human.take(split.test)).mean() for split in splits])
+    print(f"floor        {floor:.4f} (entropy of the human labels)\n")
+    for better, worse in (("soft", "majority"), ("majority", "original"), ("soft", "original")):
+        gain = losses[better] - losses[worse]
+        low, high = interval(gain)
+        print(f"{better} minus {worse:9} {gain.mean():+.4f} ({low:+.4f} to {high:+.4f})")
+    print("95 % t-intervals over seeds; the differences are paired by seed and test images.")
+
+
+def interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """95 % interval of the mean over seeds by Student's t."""
+    half = student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def show(progress: Progress) -> None:
+    """A line after each finished training."""
+    sys.stderr.write(f"{progress}\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,185 @@
+"""Turn a folder or zip archive of one's own pictures, with a table of labels, into an image set."""
+
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.data.images import ImageSet
+from sfumato.data.pictures import Size, decode, resize
+from sfumato.errors import DataError
+from sfumato.names import find, sorted_names
+from sfumato.provenance import Setting, Step, fingerprint_file
+
+__all__ = ["load"]
+
+ENDINGS = (".png", ".jpg", ".jpeg")
+NEEDED = ("item", "label")
+
+Read = Callable[[str], bytes]
+"""The content of a picture's file by its path within the folder or archive."""
+
+
+def load(
+    path: Path,
+    labels_table: Path,
+    *,
+    classes: Sequence[str] | None = None,
+    size: Size | None = None,
+) -> ImageSet:
+    """Pictures (PNG, JPEG) from a folder or zip archive, with the labels of a CSV table.
+
+    The table has the columns ``item`` and ``label`` and, if wanted, ``split``; without it all
+    are in the split "all". An item is the path of its picture, its file name, or the file name
+    without the ending, as long as only one picture fits; rows and pictures must match one to
+    one. ``classes`` default to the labels in natural order. Pictures must be of one size unless
+    ``size`` (height, width) has them resized by Lanczos' filter. They are grey if all are, else
+    in colour.
+    """
+    table = _table(labels_table)
+    names, read = _pictures(path)
+    items = table["item"].to_list()
+    members = _matched(items, names, table=labels_table, pictures=path)
+    images = _stacked([_decoded(read, member, path) for member in members], members, size)
+    labels = table["label"].to_list()
+    known = tuple(classes) if classes is not None else tuple(sorted_names(sorted(set(labels))))
+    position = {name: place for place, name in enumerate(known)}
+    settings: dict[str, Setting] = {"size": None if size is None else [*size]}
+    inputs = {labels_table.name: fingerprint_file(labels_table)}
+    if path.is_file():
+        inputs[path.name] = fingerprint_file(path)
+    return ImageSet(
+        items=tuple(items),
+        images=images,
+        labels=np.array([find(position, name, what="class") for name in labels], np.int64),
+        classes=known,
+        split=tuple(table["split"].to_list()),
+        provenance=(Step("load own pictures", settings, inputs),),
+    )
+
+
+def _table(path: Path) -> pl.DataFrame:
+    try:
+        table = pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path} cannot be read as CSV: {str(error).splitlines()[0]}.") from None
+    for name in NEEDED:
+        if name not in table.columns:
+            raise DataError(
+                f"{path.name} has no column {name!r}; it has {', '.join(table.columns)}. Expected "
+                "item, label and, if wanted, split."
+            )
+    if "split" not in table.columns:
+        table = table.with_columns(split=pl.lit("all"))
+    for name in (*NEEDED, "split"):
+        empty = table[name].is_null().arg_true()
+        if len(empty):
+            raise DataError(f"{path.name}, row {empty[0] + 1}: {name!r} is empty.")
+    if table.is_empty():
+        raise DataError(f"{path.name} has no rows.")
+    twice = table["item"].filter(table["item"].is_duplicated())
+    if len(twice):
+        raise DataError(f"{path.name} has more than one row for the item {twice[0]!r}.")
+    return table
+
+
+def _pictures(path: Path) -> tuple[list[str], Read]:
+    if path.is_dir():
+        files = [file for file in path.rglob("*") if file.is_file()]
+        names = [file.relative_to(path).as_posix() for file in files]
+        return _wanted(names), lambda name: (path / name).read_bytes()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = _wanted(archive.namelist())
+            content = {name: archive.read(name) for name in names}
+        return names, content.__getitem__
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened: {error.strerror or error}.") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
+        raise DataError(f"{path.name} is no readable zip archive: {error}.") from None
+
+
+def _wanted(names: Sequence[str]) -> list[str]:
+    # macOS puts files called ._name and folders __MACOSX beside the real ones
+    return sorted(
+        name
+        for name in names
+        if name.lower().endswith(ENDINGS)
+        and not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    )
+
+
+def _matched(
+    items: Sequence[str], names: Sequence[str], *, table: Path, pictures: Path
+) -> list[str]:
+    by_name: dict[str, list[str]] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        for called in {name, path.name, path.stem}:
+            by_name.setdefault(called, []).append(name)
+    members = [_member(item, by_name, table=table, pictures=pictures) for item in items]
+    owner: dict[str, str] = {}
+    for item, member in zip(items, members, strict=True):
+        if member in owner:
+            raise DataError(
+                f"{table.name} names the picture {member} twice: {owner[member]!r} and {item!r}."
+            )
+        owner[member] = item
+    unlabelled = [name for name in names if name not in owner]
+    if unlabelled:
+        raise DataError(
+            f"{unlabelled[0]} in {pictures.name} has no row in {table.name} ({len(unlabelled)} of "
+            f"{len(names)} pictures have none). Add it, or take the picture away."
+        )
+    return members
+
+
+def _member(item: str, by_name: Mapping[str, Sequence[str]], *, table: Path, pictures: Path) -> str:
+    found = by_name.get(item, [])
+    if item in found:  # the whole path, whatever else has the same file name
+        return item
+    if not found:
+        raise DataError(
+            f"{table.name} has the item {item!r}, but {pictures.name} has no picture of that name "
+            f"({', '.join(ENDINGS)})."
+        )
+    if len(found) > 1:
+        raise DataError(
+            f"The item {item!r} of {table.name} can be {found[0]} or {found[1]}. Name the path."
+        )
+    return found[0]
+
+
+def _decoded(read: Read, member: str, path: Path) -> NDArray[np.uint8]:
+    where = f"{member} in {path.name}"
+    try:
+        content = read(member)
+    except OSError as error:
+        raise DataError(f"{where} cannot be opened: {error.strerror or error}.") from None
+    pixels = decode(content, where, "plain")
+    return pixels if pixels.ndim == 3 else pixels[..., None]
+
+
+def _stacked(
+    pictures: Sequence[NDArray[np.uint8]], members: Sequence[str], size: Size | None
+) -> NDArray[np.uint8]:
+    if size is not None:
+        pictures = [resize(picture[None], size)[0] for picture in pictures]
+    first = pictures[0].shape[:2]
+    for member, picture in zip(members, pictures, strict=True):
+        if picture.shape[:2] != first:
+            height, width = picture.shape[:2]
+            raise DataError(
+                f"{member} has {height} × {width} pixels, but {members[0]} has {first[0]} × "
+                f"{first[1]}. Give `size` to have all resized."
+            )
+    channels = max(picture.shape[2] for picture in pictures)
+    stacked = np.empty((len(pictures), *first, channels), dtype=np.uint8)
+    for row, picture in enumerate(pictures):
+        stacked[row] = picture  # a grey one fills all three colours
+    stacked.flags.writeable = False
+    return stacked

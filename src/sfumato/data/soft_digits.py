@@ -1,0 +1,148 @@
+"""soft-digits: turn its Parquet file into an image set; its labels are read by ``labels``."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.data.fetch import Dataset, RemoteFile, locate
+from sfumato.data.images import ImageSet
+from sfumato.data.pictures import decode
+from sfumato.errors import DataError
+from sfumato.provenance import Step, fingerprint_file
+
+__all__ = ["DATASET", "load", "read"]
+
+CLASSES = tuple("0123456789")
+NEEDED = ("images", "indices", "original_labels")
+
+DATASET = Dataset(
+    name="soft-digits",
+    about="5,530 easy to ambiguous digits with soft labels from yes, no and unsure",
+    source=(
+        "Hugging Face hub, majapavlo/image-level-soft-label-digits (doi.org/10.57967/hf/11327). "
+        '"An Assessment of Human vs. Model Uncertainty in Soft-Label Learning and Calibration", '
+        "2026."
+    ),
+    licence="CC BY-SA 4.0",
+    files=(
+        RemoteFile(
+            "soft_digits/soft-digits.parquet",
+            size=None,
+            sha256=None,
+            made="the Parquet file of the data set on the hub; no SHA-256 is known here.",
+        ),
+    ),
+)
+
+
+def load(folder: Path | None = None) -> ImageSet:
+    """The pictures of all splits (S4-55); ``labels.soft_digits`` reads what people saw in them."""
+    return read(locate(DATASET, "soft-digits.parquet", folder))
+
+
+def read(path: Path) -> ImageSet:
+    """The pictures of a Parquet file in the columns of soft-digits; items are its ``indices``.
+
+    Column ``images`` holds files, as the hub stores them (``{"bytes": …}``), or numbers in
+    nested lists, height × width (× channels): all whole numbers from 0 to 255, or all from 0 to
+    1, which are multiplied by 255 and rounded. An original label that is a distribution, as in
+    the synthetic part, counts as its largest class. Without a column ``split`` all are in the
+    split "all".
+    """
+    table = _table(path)
+    pictures = [
+        _picture(value, f"{path.name}, row {row + 1}")
+        for row, value in enumerate(table["images"].to_list())
+    ]
+    shapes = [picture.shape for picture in pictures]
+    other = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if other is not None:
+        raise DataError(
+            f"{path.name}, row {other + 1}: the picture has the shape {shapes[other]}, but the "
+            f"first has {shapes[0]}."
+        )
+    return ImageSet(
+        items=tuple(table["indices"].cast(pl.String).to_list()),
+        images=_bytes(np.stack(pictures), path.name),
+        labels=np.array(
+            [
+                _label(value, f"{path.name}, row {row + 1}")
+                for row, value in enumerate(table["original_labels"].to_list())
+            ]
+        ),
+        classes=CLASSES,
+        split=tuple(table["split"].cast(pl.String).to_list()),
+        provenance=(Step("load soft-digits", {}, {path.name: fingerprint_file(path)}),),
+    )
+
+
+def _table(path: Path) -> pl.DataFrame:
+    try:
+        table = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        raise DataError(f"{path.name} has no column {missing[0]!r}; needed are {NEEDED}.")
+    if table.is_empty():
+        raise DataError(f"{path.name} has no rows.")
+    if "split" not in table.columns:
+        table = table.with_columns(split=pl.lit("all"))
+    for name in (*NEEDED, "split"):
+        empty = table[name].is_null().arg_true()
+        if len(empty):
+            raise DataError(f"{path.name}, row {empty[0] + 1}: {name!r} is empty.")
+    return table
+
+
+def _picture(value: Any, where: str) -> NDArray[Any]:
+    if isinstance(value, dict):
+        value = value.get("bytes")
+    if isinstance(value, bytes):
+        pixels: NDArray[Any] = decode(value, f"The picture of {where},", "plain")
+    else:
+        try:
+            pixels = np.array(value, dtype=np.float64)
+        except (ValueError, TypeError):
+            pixels = np.empty(0)
+    if pixels.ndim not in (2, 3) or not pixels.size:
+        raise DataError(
+            f"{where}: the picture is neither a file nor numbers in height × width (× channels)."
+        )
+    return pixels if pixels.ndim == 3 else pixels[..., None]
+
+
+def _bytes(pixels: NDArray[Any], name: str) -> NDArray[np.uint8]:
+    """Grey levels 0 to 255; decided for all pictures at once, for a black one fits both scales."""
+    if pixels.dtype == np.uint8:
+        return pixels
+    inside = (pixels >= 0) & (pixels <= 255)
+    whole = inside & (pixels == np.rint(pixels))
+    if whole.all():
+        return pixels.astype(np.uint8)
+    if inside.all() and pixels.max() <= 1:
+        return np.rint(255 * pixels).astype(np.uint8)
+    row = int(np.flatnonzero(~whole.all(axis=(1, 2, 3)))[0])
+    raise DataError(
+        f"{name}, row {row + 1}: the picture's numbers go from {pixels[row].min():g} to "
+        f"{pixels[row].max():g}; expected all to be whole numbers from 0 to 255, or all "
+        "from 0 to 1."
+    )
+
+
+def _label(value: Any, where: str) -> int:
+    if isinstance(value, list):
+        try:
+            probs = np.array(value, dtype=np.float64)
+        except (ValueError, TypeError):
+            probs = np.empty(0)
+        if probs.shape == (len(CLASSES),) and np.isfinite(probs).all():
+            return int(probs.argmax())
+    elif str(value) in CLASSES:
+        return CLASSES.index(str(value))
+    raise DataError(
+        f"{where}: the original label {value!r} is neither a digit nor ten probabilities."
+    )

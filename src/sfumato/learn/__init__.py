@@ -1,0 +1,1 @@
+"""Turn images and label distributions into classifiers, and classifiers into predictions."""

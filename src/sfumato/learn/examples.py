@@ -1,0 +1,111 @@
+"""Images as a network takes them, and beliefs as a network gives them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet
+from sfumato.provenance import Step
+
+__all__ = ["Examples", "NormalisedNetwork", "as_tensor", "predict", "probabilities"]
+
+PREDICT_BATCH = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Images with their ids: uint8, or floats from 0 to 1 without NaN."""
+
+    items: tuple[str, ...]
+    images: NDArray[np.uint8] | NDArray[np.float32]  # (items, height, width, channels)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", tuple(self.items))
+        if self.images.ndim != 4 or len(self.images) != len(self.items) or not len(self.items):
+            raise DataError(
+                f"Expected images of shape ({len(self.items)}, height, width, channels) and at "
+                f"least one; found {self.images.shape}."
+            )
+        if self.images.dtype == np.uint8:
+            return
+        bad = ~np.isfinite(self.images).reshape(len(self.items), -1).all(axis=1)
+        if bad.any():
+            raise DataError(f"The image of item {self.items[int(bad.argmax())]!r} holds NaN.")
+        if self.images.min() < 0 or self.images.max() > 1:
+            raise DataError("Images that are not uint8 must hold numbers from 0 to 1.")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Height, width, channels."""
+        _, height, width, channels = self.images.shape
+        return height, width, channels
+
+    def take(self, items: tuple[str, ...]) -> "Examples":
+        """The given items in the given order; an unknown one is an error."""
+        place = {item: row for row, item in enumerate(self.items)}
+        missing = [item for item in items if item not in place]
+        if missing:
+            raise DataError(f"Item {missing[0]!r} has no image ({len(missing)} have none).")
+        return Examples(items, self.images[[place[item] for item in items]])
+
+
+class NormalisedNetwork(nn.Module):
+    """A network that takes images from 0 to 1 and normalises them itself.
+
+    Mean and standard deviation are those of the training part (S4-24) and are saved with the
+    weights, so that an attack works on pixels and nobody can forget them.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, network: nn.Module, mean: Tensor, std: Tensor) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("mean", mean.reshape(1, -1, 1, 1))
+        self.register_buffer("std", std.reshape(1, -1, 1, 1))
+
+    @classmethod
+    def fitted(cls, network: nn.Module, examples: Examples) -> "NormalisedNetwork":
+        """With the mean and standard deviation of these examples, a channel each."""
+        pixels = as_tensor(examples).double()
+        std = pixels.std(dim=(0, 2, 3), correction=0).clamp_min(1e-6)  # a black channel stays black
+        made = cls(network, pixels.mean(dim=(0, 2, 3)).float(), std.float())
+        # Convolutions on a CPU run up to 1.5 times as fast on this layout.
+        return made.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits, shape (images, classes)."""
+        return self.network((images - self.mean) / self.std)
+
+
+def as_tensor(examples: Examples) -> Tensor:
+    """Images from 0 to 1, shape (items, channels, height, width), channels last in memory."""
+    pixels = torch.from_numpy(np.ascontiguousarray(examples.images)).permute(0, 3, 1, 2)
+    scaled = pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.float()
+    return scaled.contiguous(memory_format=torch.channels_last)
+
+
+def probabilities(network: nn.Module, examples: Examples) -> NDArray[np.float32]:
+    """What the network believes about each image, shape (items, classes), in evaluation mode."""
+    training = network.training
+    network.eval()
+    with torch.inference_mode():
+        images = as_tensor(examples)
+        rows = [network(batch).softmax(dim=1) for batch in images.split(PREDICT_BATCH)]
+    network.train(training)
+    return torch.cat(rows).numpy()
+
+
+def predict(network: nn.Module, examples: Examples, classes: tuple[str, ...]) -> LabelSet:
+    """The network's beliefs as a ``LabelSet``."""
+    rows = probabilities(network, examples).astype(np.float64)
+    rows /= rows.sum(axis=1, keepdims=True)  # undo the rounding of float32
+    return LabelSet(examples.items, classes, rows, provenance=(Step("predict"),))

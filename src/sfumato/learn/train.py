@@ -1,0 +1,298 @@
+"""Train one network on any targets: a plain loop over tensors in memory.
+
+A run is a function of a ``Recipe`` (everything but the data), examples and targets. The same
+seed gives the same numbers, alone or in a sweep, on the same kind of device with the same
+number of threads.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet, align
+from sfumato.learn.augment import Augmentation, augment
+from sfumato.learn.examples import Examples, NormalisedNetwork, as_tensor, predict, probabilities
+from sfumato.learn.networks import build_network
+from sfumato.learn.targets import Targets
+
+__all__ = ["AfterEpoch", "Recipe", "Trained", "train"]
+
+Optimizer = Literal["adam", "sgd"]
+Schedule = Literal["constant", "step", "multistep", "cosine", "plateau"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything about a training run except its data."""
+
+    network: str
+    """A name of ``NETWORKS``."""
+    epochs: int = 60
+    """At most so many passes over the training part."""
+    batch_size: int = 64
+    optimizer: Optimizer = "adam"
+    """``sgd`` is with Nesterov momentum."""
+    learning_rate: float = 1e-3
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    clip: float | None = None
+    """Largest norm of the gradient; None leaves it alone."""
+    schedule: Schedule = "constant"
+    milestones: tuple[int, ...] = ()
+    """``multistep``: epochs after which the rate drops; ``step``: one number, every so many."""
+    decay: float = 0.1
+    """What the rate is multiplied by at a drop."""
+    patience: int = 5
+    """``plateau``: epochs without a better validation loss before the rate drops."""
+    stop_after: int | None = None
+    """Stop after so many epochs without a better validation loss; None never stops early."""
+    weights: Literal["best", "last"] = "last"
+    """Which epoch's weights are kept: the one with the best validation loss, or the last."""
+    augment: tuple[Augmentation, ...] = ()
+    peer: float = 0.0
+    """Weight of the peer loss against noisy labels (Liu & Guo 2020; S2-84); 0 is without."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        if not self.learning_rate > 0:
+            raise DataError(f"The learning rate must be above 0, not {self.learning_rate}.")
+        if self.schedule in ("step", "multistep") and not self.milestones:
+            raise DataError(f"The schedule {self.schedule!r} needs milestones.")
+
+
+AfterEpoch = Callable[[int, nn.Module], None]
+"""Called with the number of the epoch just done, from 1, and the network."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network and what was seen while it learnt."""
+
+    network: NormalisedNetwork
+    history: tuple[dict[str, float], ...]
+    """One row an epoch: ``epoch``, ``loss``, ``learning_rate`` and, with a validation part,
+    ``validation_loss``."""
+    best_epoch: int
+    """The epoch with the lowest validation loss; the last one without a validation part."""
+    watched: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    """What the network believed after each epoch, shape (epochs, items, classes); empty unless
+    asked for."""
+
+
+def train(
+    recipe: Recipe,
+    examples: Examples,
+    targets: Targets,
+    *,
+    validation: tuple[Examples, LabelSet] | None = None,
+    watch: Examples | None = None,
+    after_epoch: AfterEpoch = lambda epoch, network: None,
+) -> Trained:
+    """Fit a network to targets by soft cross-entropy, −Σ_c p(c|x) log q(c|x) (S0-23).
+
+    ``validation`` decides about plateaus, early stopping and the best epoch. ``watch`` asks for
+    predictions of these images after every epoch, in evaluation mode, for data maps (S4-34).
+    """
+    if examples.items != targets.items:
+        raise DataError("Examples and targets are about different items; join them by id first.")
+    _check_validation(recipe, validation)
+    generator = torch.Generator().manual_seed(recipe.seed)
+    with torch.random.fork_rng(devices=[]), _one_thread():
+        torch.default_generator.manual_seed(recipe.seed)  # for networks that draw themselves
+        return _Run(recipe, examples, targets, generator, validation, watch).go(after_epoch)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The bits of a result depend on the number of threads: alone as in a sweep, it is one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class _Run:
+    """The state of one training run, and its steps."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        examples: Examples,
+        targets: Targets,
+        generator: torch.Generator,
+        validation: tuple[Examples, LabelSet] | None,
+        watch: Examples | None,
+    ) -> None:
+        self.recipe, self.targets, self.generator = recipe, targets, generator
+        inner = build_network(
+            recipe.network,
+            classes=len(targets.classes),
+            image_shape=examples.image_shape,
+            seed=recipe.seed,
+        )
+        self.network = NormalisedNetwork.fitted(inner, examples)
+        self.images = as_tensor(examples)
+        self.validation = None if validation is None else _aligned(validation, targets.classes)
+        self.watch = watch
+        self.optimizer = _optimizer(recipe, self.network)
+        self.scheduler = _scheduler(recipe, self.optimizer)
+        self.best_loss, self.best_epoch = math.inf, 0
+        self.best_weights: dict[str, Tensor] = {}
+        self.history: list[dict[str, float]] = []
+        self.watched: list[NDArray[np.float32]] = []
+
+    def go(self, after_epoch: AfterEpoch) -> Trained:
+        for epoch in range(1, self.recipe.epochs + 1):
+            rate = float(self.optimizer.param_groups[0]["lr"])
+            row = {"epoch": epoch, "learning_rate": rate, "loss": self._learn(epoch)}
+            if self.validation is not None:
+                row["validation_loss"] = self._validate(epoch)
+            self.history.append(row)
+            if self.watch is not None:
+                self.watched.append(probabilities(self.network, self.watch))
+            after_epoch(epoch, self.network)
+            if self._stops(epoch):
+                break
+            self._schedule(row)
+        if self.recipe.weights == "best":
+            self.network.load_state_dict(self.best_weights)
+        return Trained(
+            self.network,
+            tuple(self.history),
+            self.best_epoch if self.validation is not None else len(self.history),
+            np.stack(self.watched) if self.watched else np.empty(0, dtype=np.float32),
+        )
+
+    def _learn(self, epoch: int) -> float:
+        """One pass over the training part; the mean loss."""
+        self.network.train()
+        targets = self.targets.draw(self.generator)  # (items, classes)
+        order = torch.randperm(len(self.images), generator=self.generator)
+        total = 0.0
+        for batch in order.split(self.recipe.batch_size):
+            images = augment(self.images[batch], self.recipe.augment, generator=self.generator)
+            loss = _loss(self.network(images), targets[batch], self.recipe.peer, self.generator)
+            self.optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            if self.recipe.clip is not None:
+                nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+            self.optimizer.step()
+            total += float(loss.detach()) * len(batch)
+        if not math.isfinite(total):
+            raise DataError(
+                f"The loss of {self.recipe.network!r} is {total} in epoch {epoch}: the model "
+                f"diverged. Lower the learning rate ({self.recipe.learning_rate}) or clip "
+                "the gradient."
+            )
+        return total / len(self.images)
+
+    def _validate(self, epoch: int) -> float:
+        assert self.validation is not None
+        examples, human = self.validation
+        model = predict(self.network, examples, human.classes)
+        # float32 softmax can round a chosen class to 0; the least positive number keeps the log
+        log_q = np.log(np.maximum(model.probs, np.finfo(np.float32).tiny))
+        loss = float(-(human.probs * log_q).sum(axis=1).mean())
+        if loss < self.best_loss:
+            self.best_loss, self.best_epoch = loss, epoch
+            if self.recipe.weights == "best":
+                self.best_weights = copy.deepcopy(self.network.state_dict())
+        return loss
+
+    def _stops(self, epoch: int) -> bool:
+        patience = self.recipe.stop_after
+        return patience is not None and epoch - self.best_epoch >= patience
+
+    def _schedule(self, row: dict[str, float]) -> None:
+        if isinstance(self.scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+            self.scheduler.step(row["validation_loss"])
+        else:
+            self.scheduler.step()
+
+
+def _loss(logits: Tensor, targets: Tensor, peer: float, generator: torch.Generator) -> Tensor:
+    loss = F.cross_entropy(logits, targets)
+    if peer:
+        # Other images beside other labels: what is learnt from agreement by chance is taken back.
+        images = torch.randperm(len(logits), generator=generator)
+        labels = torch.randperm(len(logits), generator=generator)
+        loss = loss - peer * F.cross_entropy(logits[images], targets[labels])
+    return loss
+
+
+def _optimizer(recipe: Recipe, network: nn.Module) -> torch.optim.Optimizer:
+    match recipe.optimizer:
+        case "adam":
+            return torch.optim.Adam(
+                network.parameters(),
+                lr=recipe.learning_rate,
+                weight_decay=recipe.weight_decay,
+                fused=True,
+            )
+        case "sgd":
+            return torch.optim.SGD(
+                network.parameters(),
+                lr=recipe.learning_rate,
+                momentum=recipe.momentum,
+                nesterov=recipe.momentum > 0,
+                weight_decay=recipe.weight_decay,
+                fused=True,
+            )
+        case _:
+            assert_never(recipe.optimizer)
+
+
+def _scheduler(
+    recipe: Recipe, optimizer: torch.optim.Optimizer
+) -> torch.optim.lr_scheduler.LRScheduler:
+    schedulers = torch.optim.lr_scheduler
+    match recipe.schedule:
+        case "constant":
+            return schedulers.ConstantLR(optimizer, factor=1.0)
+        case "step":
+            return schedulers.StepLR(optimizer, recipe.milestones[0], recipe.decay)
+        case "multistep":
+            return schedulers.MultiStepLR(optimizer, list(recipe.milestones), recipe.decay)
+        case "cosine":
+            return schedulers.CosineAnnealingLR(optimizer, recipe.epochs)
+        case "plateau":
+            return schedulers.ReduceLROnPlateau(
+                optimizer, factor=recipe.decay, patience=recipe.patience
+            )
+        case _:
+            assert_never(recipe.schedule)
+
+
+def _check_validation(recipe: Recipe, validation: tuple[Examples, LabelSet] | None) -> None:
+    if validation is not None:
+        return
+    for needs, what in (
+        (recipe.schedule == "plateau", "the schedule 'plateau'"),
+        (recipe.stop_after is not None, "early stopping"),
+        (recipe.weights == "best", "keeping the best weights"),
+    ):
+        if needs:
+            raise DataError(f"A validation part is needed for {what}; give one, or change it.")
+
+
+def _aligned(
+    validation: tuple[Examples, LabelSet], classes: tuple[str, ...]
+) -> tuple[Examples, LabelSet]:
+    examples, human = validation
+    uniform = np.full((len(examples.items), len(classes)), 1 / len(classes))
+    return examples, align(LabelSet(examples.items, classes, uniform), human)[1]
