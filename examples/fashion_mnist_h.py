@@ -24,7 +24,7 @@ from sfumato.labels.signals import entropy
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fit_and_predict
 from sfumato.learn.folds import class_of, stratified_split
-from sfumato.learn.sweep import Cell, Done, Progress, run_sweep
+from sfumato.learn.sweep import Cell, Done, Progress, run_sweep, seconds_left
 from sfumato.learn.train import Recipe
 
 SEEDS = 6
@@ -109,7 +109,9 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float]:
 
 def show(progress: Progress) -> None:
     """A line after each finished training."""
-    sys.stderr.write(f"{progress}\n")
+    left = seconds_left(progress)
+    rest = "" if left is None else f", about {left:.0f} s left"
+    sys.stderr.write(f"{progress.done} of {progress.total} trainings{rest}\n")
 
 
 if __name__ == "__main__":
