@@ -70,6 +70,8 @@ def main(data: Path, folder: Path) -> None:
 def report(arms: dict[str, LabelSet], human: LabelSet, splits: list, results: list) -> None:  # type: ignore[type-arg]
     """One row an arm, and the paired differences between neighbours."""
     original, majority = arms["original"], arms["majority"]
+    same = (original.probs.argmax(axis=1) == majority.probs.argmax(axis=1)).mean()
+    print(f"The majority vote is the original label on {same:.1%} of {len(human):,} images.\n")
     losses: dict[str, NDArray[np.float64]] = {}
     print("trained on   cross-entropy to people   accuracy: original   majority vote")
     for place, arm in enumerate(arms):

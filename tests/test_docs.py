@@ -30,7 +30,7 @@ from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))

@@ -39,6 +39,17 @@ def test_predictions_of_the_test_part_are_in_the_order_of_the_split() -> None:
     assert found.work == 3
 
 
+def test_what_each_epoch_believes_of_the_training_part_is_kept_when_asked() -> None:
+    examples, labels, split = problem()
+
+    watched = fit_and_predict(RECIPE, examples, labels, split, watch="training part")
+    plain = fit_and_predict(RECIPE, examples, labels, split)
+
+    assert watched.arrays["watched"].shape == (3, 30, 2)
+    assert np.array_equal(watched.arrays["predictions"], plain.arrays["predictions"])
+    assert "watched" not in plain.arrays
+
+
 @pytest.mark.parametrize("presentation", ["fixed", "sampled"])
 def test_alone_in_a_loop_and_in_a_sweep_give_the_same_numbers(
     tmp_path: Path, presentation: Presentation
