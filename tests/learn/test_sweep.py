@@ -39,7 +39,7 @@ from sfumato.learn.sweep.store import Encoded
 from sfumato.provenance import Step
 
 KILL_SWEEP = Path(__file__).parent.parent.parent / "benchmarks" / "kill_sweep.py"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 # --- cells -------------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ CLUSTER_RETRIES = 3
 
 CONNECT_SECONDS = 10
 
-WATCH = "sfumato sweep watch"
 WATCH_SECONDS = 1.0
 
 
@@ -159,9 +158,11 @@ def _in_processes(
         while waiting:
             fingerprint = next(iter(waiting))
             running[fingerprint] = waiting.pop(fingerprint)
-            yield delayed(_attempt_for)(os.getpid(), running[fingerprint], fingerprint)
+            yield delayed(_attempt_for)(running[fingerprint], fingerprint)
 
-    with parallel_config("loky", inner_max_num_threads=1):
+    # From its very start: a process that has no cell yet when the sweep is killed would linger.
+    watch = {"initializer": _watch, "initargs": (os.getpid(),)}
+    with parallel_config("loky", inner_max_num_threads=1, **watch):
         parallel = Parallel(
             n_jobs=max(workers, 2),  # with one job, joblib would run it in this very process
             pre_dispatch=workers,  # as many cells at a time as workers
@@ -178,10 +179,12 @@ def _in_processes(
             outcomes.close()
 
 
-def _attempt_for(sweep: int, cell: Cell, fingerprint: str) -> tuple[str, Outcome]:
-    if WATCH not in {thread.name for thread in threading.enumerate()}:
-        threading.Thread(target=_end_with, args=(sweep,), name=WATCH, daemon=True).start()
+def _attempt_for(cell: Cell, fingerprint: str) -> tuple[str, Outcome]:
     return fingerprint, attempt(cell, fingerprint)
+
+
+def _watch(sweep: int) -> None:
+    threading.Thread(target=_end_with, args=(sweep,), daemon=True).start()
 
 
 def _end_with(sweep: int) -> None:
