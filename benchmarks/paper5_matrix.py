@@ -119,7 +119,7 @@ def cells_of(name: str, examples: Examples, seen: LabelSet, seeds: int) -> list[
                 "labels": targets[target][0],
                 "split": splits[seed],
                 "presentation": targets[target][1],
-                "watch": "training part",
+                "keep": ("watched",),
             },
         )
         for network, target, seed in product(NETWORKS, targets, range(seeds))

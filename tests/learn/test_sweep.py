@@ -119,21 +119,6 @@ def cells_travel_by_value() -> Iterator[None]:
         pickler.unregister_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """The address of a cluster with one worker in a process of its own."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        protocol="tcp",
-        dashboard_address="127.0.0.1:0",
-        worker_dashboard_address="127.0.0.1:0",
-    ) as cluster:
-        yield cluster.scheduler_address
-
-
 def one(**inputs: Any) -> Cell:
     return Cell("one", draw, inputs)
 

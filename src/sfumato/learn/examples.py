@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
+from sfumato.learn.device import precision
 from sfumato.provenance import Step
 
 __all__ = ["Examples", "NormalisedNetwork", "as_tensor", "predict", "probabilities"]
@@ -81,9 +82,13 @@ class NormalisedNetwork(nn.Module):
         # Convolutions on a CPU run up to 1.5 times as fast on this layout.
         return made.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
+    def normalised(self, images: Tensor) -> Tensor:
+        """The images as the network inside takes them."""
+        return (images - self.mean) / self.std
+
     def forward(self, images: Tensor) -> Tensor:
         """Logits, shape (images, classes)."""
-        return self.network((images - self.mean) / self.std)
+        return self.network(self.normalised(images))
 
 
 def as_tensor(examples: Examples) -> Tensor:
@@ -97,11 +102,12 @@ def probabilities(network: nn.Module, examples: Examples) -> NDArray[np.float32]
     """What the network believes about each image, shape (items, classes), in evaluation mode."""
     training = network.training
     network.eval()
-    with torch.inference_mode():
-        images = as_tensor(examples)
-        rows = [network(batch).softmax(dim=1) for batch in images.split(PREDICT_BATCH)]
+    device = next(network.parameters()).device
+    with torch.inference_mode(), precision(device):
+        batches = as_tensor(examples).split(PREDICT_BATCH)
+        rows = [network(batch.to(device)).float().softmax(dim=1) for batch in batches]
     network.train(training)
-    return torch.cat(rows).numpy()
+    return torch.cat(rows).cpu().numpy()
 
 
 def predict(network: nn.Module, examples: Examples, classes: tuple[str, ...]) -> LabelSet:

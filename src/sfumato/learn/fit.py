@@ -1,68 +1,179 @@
 """One training as a cell of a sweep: from a recipe, images, labels and a split to predictions."""
 
-from typing import Literal, assert_never
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.labels.labelset import LabelSet
+from sfumato.errors import DataError
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples, predict
-from sfumato.learn.folds import Split
+from sfumato.learn.folds import Split, require_classes
 from sfumato.learn.sweep import CellResult
-from sfumato.learn.targets import Targets, fixed, sampled
-from sfumato.learn.train import Recipe, train
+from sfumato.learn.targets import Targets, fixed, judgments_on, one_annotator, sampled
+from sfumato.learn.train import Diverged, Recipe, Trained, Weights, train, weights_of
 
-__all__ = ["Presentation", "Watch", "fit_and_predict"]
+__all__ = ["Keep", "Presentation", "fit_and_predict", "fit_with_best_rate", "kept_weights"]
 
-Presentation = Literal["fixed", "sampled"]
-"""The same row of probabilities every epoch, or a label drawn afresh from it (S0-09)."""
+Presentation = Literal["fixed", "sampled", "one annotator"]
+"""The same row of probabilities every epoch, a label drawn afresh from it (S0-09), or the
+distribution of one annotator drawn afresh (S2-22)."""
 
-Watch = Literal["nothing", "training part"]
+Keep = Literal["watched", "weights"]
+"""What a cell keeps besides predictions: ``watched``, what the network believed about the
+training part after each epoch, shape (epochs, items, classes); ``weights``, to go on from."""
+
+WEIGHTS = "weights/"
 
 
 def fit_and_predict(
     recipe: Recipe,
     examples: Examples,
-    labels: LabelSet,
+    labels: LabelSet | CrowdLabels,
     split: Split,
     presentation: Presentation = "fixed",
-    watch: Watch = "nothing",
+    keep: tuple[Keep, ...] = (),
+    start: Weights | None = None,
 ) -> CellResult:
     """Train on the split's training part, choose on its validation part, predict its test part.
 
-    ``labels`` are the targets of both; what is reported is compared with other labels later,
-    from the arrays ``predictions`` and, with a second test part, ``second_predictions``, whose
-    rows are in the order of the split. ``watch`` keeps what the network believed about the
-    training part after each epoch, as ``watched``, shape (epochs, items, classes).
+    ``labels`` are the targets of both, those of single annotators averaged where that is what
+    ``presentation`` or the validation part needs; what is reported is compared with other
+    labels later, from the arrays ``predictions`` and, with a second test part,
+    ``second_predictions``, whose rows are in the order of the split.
     """
-    targets = _targets(labels.take(split.train), split.train, presentation)
+    trained = _fit(recipe, examples, labels, split, presentation, "watched" in keep, start)
+    return _result(trained, examples, labels.classes, split, keep)
+
+
+def fit_with_best_rate(
+    recipe: Recipe,
+    rates: tuple[float, ...],
+    examples: Examples,
+    labels: LabelSet | CrowdLabels,
+    split: Split,
+    presentation: Presentation = "fixed",
+    keep: tuple[Keep, ...] = (),
+    start: Weights | None = None,
+) -> CellResult:
+    """``fit_and_predict`` with the learning rate whose best validation loss is least (S0-25).
+
+    The validation part is nested in the training part or, as published, the test part (C7):
+    the split says which. ``scores["rates"]`` tells the loss of every rate, infinite where the
+    model diverged.
+    """
+    if not split.validation:
+        raise DataError(
+            "A learning rate is chosen on a validation part, and the split has none; make it "
+            'with selection="nested", or as published with selection="on-test-part".'
+        )
+    losses, best, work = {}, None, 0
+    for rate in rates:
+        tried = replace(recipe, learning_rate=rate)
+        try:
+            trained = _fit(tried, examples, labels, split, presentation, "watched" in keep, start)
+        except Diverged:
+            losses[rate] = float("inf")
+            continue
+        work += len(trained.history)
+        loss = min(row["validation_loss"] for row in trained.history)
+        if best is None or loss < min(losses.values()):
+            best = trained
+        losses[rate] = loss
+    if best is None:
+        raise DataError(f"The model diverged with every learning rate: {list(rates)}.")
+    result = _result(best, examples, labels.classes, split, keep)
+    rate = min(losses, key=losses.__getitem__)
+    rows = [{"rate": rate, "validation_loss": loss} for rate, loss in losses.items()]
+    chosen = {"rate": rate, "selection": split.selection, "rates": rows}
+    return CellResult({**result.scores, **chosen}, result.arrays, work)
+
+
+def kept_weights(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The weights among the arrays of a cell that kept them: the ``start`` of another."""
+    found = {
+        name.removeprefix(WEIGHTS): array
+        for name, array in arrays.items()
+        if name.startswith(WEIGHTS)
+    }
+    if not found:
+        raise DataError('The cell kept no weights; run it with keep=("weights",).')
+    return found
+
+
+def _fit(
+    recipe: Recipe,
+    examples: Examples,
+    labels: LabelSet | CrowdLabels,
+    split: Split,
+    presentation: Presentation,
+    watched: bool,
+    start: Weights | None,
+) -> Trained:
+    mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
+    require_classes(split, mean)
+    learnt = examples.take(split.train)
     validation = None
     if split.validation:
-        validation = examples.take(split.validation), labels.take(split.validation)
-    learnt = examples.take(split.train)
-    watched = learnt if watch == "training part" else None
-    trained = train(recipe, learnt, targets, validation=validation, watch=watched)
-    found = {"predictions": predict(trained.network, examples.take(split.test), labels.classes)}
-    if split.second_test:
-        second = examples.take(split.second_test)
-        found["second_predictions"] = predict(trained.network, second, labels.classes)
-    arrays: dict[str, NDArray[np.floating]] = {
-        name: labels.probs.astype(np.float32) for name, labels in found.items()
+        validation = examples.take(split.validation), mean.take(split.validation)
+    return train(
+        recipe,
+        learnt,
+        _targets(labels, mean, split.train, presentation),
+        validation=validation,
+        watch=learnt if watched else None,
+        start=start,
+    )
+
+
+def _targets(
+    labels: LabelSet | CrowdLabels,
+    mean: LabelSet,
+    items: tuple[str, ...],
+    presentation: Presentation,
+) -> Targets:
+    match presentation:
+        case "fixed":
+            return fixed(mean.take(items), items)
+        case "sampled":
+            return sampled(mean.take(items), items)
+        case "one annotator":
+            if isinstance(labels, LabelSet):
+                raise DataError(
+                    "To show one annotator's answer at a time, give the labels of each annotator "
+                    "(CrowdLabels); these are averaged already."
+                )
+            return one_annotator(judgments_on(labels, items), items)
+        case _:
+            assert_never(presentation)
+
+
+def _result(
+    trained: Trained,
+    examples: Examples,
+    classes: tuple[str, ...],
+    split: Split,
+    keep: tuple[Keep, ...],
+) -> CellResult:
+    parts = {"predictions": split.test, "second_predictions": split.second_test}
+    arrays: dict[str, NDArray[Any]] = {
+        name: predict(trained.network, examples.take(items), classes).probs.astype(np.float32)
+        for name, items in parts.items()
+        if items
     }
-    if watched is not None:
-        arrays["watched"] = trained.watched.astype(np.float16)  # data maps need no more digits
+    for kept in keep:
+        match kept:
+            case "watched":
+                arrays["watched"] = trained.watched.astype(np.float16)  # enough for data maps
+            case "weights":
+                state = weights_of(trained.network)
+                arrays |= {WEIGHTS + name: array for name, array in state.items()}
+            case _:
+                assert_never(kept)
     return CellResult(
         scores={"history": list(trained.history), "best_epoch": trained.best_epoch},
         arrays=arrays,
         work=len(trained.history),
     )
-
-
-def _targets(labels: LabelSet, items: tuple[str, ...], presentation: Presentation) -> Targets:
-    match presentation:
-        case "fixed":
-            return fixed(labels, items)
-        case "sampled":
-            return sampled(labels, items)
-        case _:
-            assert_never(presentation)

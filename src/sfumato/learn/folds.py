@@ -310,9 +310,11 @@ def require_classes(split: Split, labels: LabelSet) -> None:
     """Refuse a split whose training part lacks a class that is asked about.
 
     A class is missing if it is the most probable one of an item that is chosen or reported on
-    and of no training item.
+    and of no training item. Items that have no label here are not asked about.
     """
-    asked = (*split.validation, *split.test, *split.second_test)
+    known = set(labels.items)
+    parts = (*split.validation, *split.test, *split.second_test)
+    asked = tuple(item for item in parts if item in known)
     of_item = class_of(labels.take(tuple(dict.fromkeys((*split.train, *asked)))))
     _require_trained(split.train, asked, of_item, "")
 

@@ -7,10 +7,9 @@ number of threads.
 
 import copy
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 import numpy as np
 import torch
@@ -21,11 +20,12 @@ from torch import Tensor, nn
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.learn.augment import Augmentation, augment
+from sfumato.learn.device import best_device, precision, repeatable
 from sfumato.learn.examples import Examples, NormalisedNetwork, as_tensor, predict, probabilities
 from sfumato.learn.networks import build_network
 from sfumato.learn.targets import Targets
 
-__all__ = ["AfterEpoch", "Recipe", "Trained", "train"]
+__all__ = ["AfterEpoch", "Diverged", "Recipe", "Trained", "Weights", "train", "weights_of"]
 
 Optimizer = Literal["adam", "sgd"]
 Schedule = Literal["constant", "step", "multistep", "cosine", "plateau"]
@@ -73,6 +73,13 @@ class Recipe:
             raise DataError(f"The schedule {self.schedule!r} needs milestones.")
 
 
+class Diverged(DataError):
+    """The loss is no number any more."""
+
+
+Weights = Mapping[str, NDArray[Any]]
+"""The state of a ``NormalisedNetwork``: weights, batch statistics, mean and deviation of pixels."""
+
 AfterEpoch = Callable[[int, nn.Module], None]
 """Called with the number of the epoch just done, from 1, and the network."""
 
@@ -92,6 +99,14 @@ class Trained:
     asked for."""
 
 
+def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
+    """A copy of all weights and statistics, to start another training from."""
+    return {
+        name: tensor.detach().cpu().contiguous().numpy().copy()
+        for name, tensor in network.state_dict().items()
+    }
+
+
 def train(
     recipe: Recipe,
     examples: Examples,
@@ -99,31 +114,25 @@ def train(
     *,
     validation: tuple[Examples, LabelSet] | None = None,
     watch: Examples | None = None,
+    start: Weights | None = None,
     after_epoch: AfterEpoch = lambda epoch, network: None,
 ) -> Trained:
     """Fit a network to targets by soft cross-entropy, −Σ_c p(c|x) log q(c|x) (S0-23).
 
     ``validation`` decides about plateaus, early stopping and the best epoch. ``watch`` asks for
     predictions of these images after every epoch, in evaluation mode, for data maps (S4-34).
+    ``start`` are the weights of a trained network to go on from, its normalisation of pixels
+    included (S0-27); left out, they are drawn with the recipe's seed.
     """
     if examples.items != targets.items:
         raise DataError("Examples and targets are about different items; join them by id first.")
     _check_validation(recipe, validation)
+    device = best_device()
     generator = torch.Generator().manual_seed(recipe.seed)
-    with torch.random.fork_rng(devices=[]), _one_thread():
-        torch.default_generator.manual_seed(recipe.seed)  # for networks that draw themselves
-        return _Run(recipe, examples, targets, generator, validation, watch).go(after_epoch)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """The bits of a result depend on the number of threads: alone as in a sweep, it is one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with repeatable(device, recipe.seed):
+        network = _network(recipe, examples, targets.classes, start).to(device)
+        run = _Run(recipe, network, examples, targets, generator, validation, watch)
+        return run.go(after_epoch)
 
 
 class _Run:
@@ -132,6 +141,7 @@ class _Run:
     def __init__(
         self,
         recipe: Recipe,
+        network: NormalisedNetwork,
         examples: Examples,
         targets: Targets,
         generator: torch.Generator,
@@ -139,14 +149,10 @@ class _Run:
         watch: Examples | None,
     ) -> None:
         self.recipe, self.targets, self.generator = recipe, targets, generator
-        inner = build_network(
-            recipe.network,
-            classes=len(targets.classes),
-            image_shape=examples.image_shape,
-            seed=recipe.seed,
-        )
-        self.network = NormalisedNetwork.fitted(inner, examples)
-        self.images = as_tensor(examples)
+        self.network, self.device = network, network.mean.device
+        self.images = as_tensor(examples).to(self.device)
+        if not recipe.augment:  # nothing changes the pixels: normalise them once, not every time
+            self.images = self.network.normalised(self.images)
         self.validation = None if validation is None else _aligned(validation, targets.classes)
         self.watch = watch
         self.optimizer = _optimizer(recipe, self.network)
@@ -181,25 +187,42 @@ class _Run:
     def _learn(self, epoch: int) -> float:
         """One pass over the training part; the mean loss."""
         self.network.train()
-        targets = self.targets.draw(self.generator)  # (items, classes)
-        order = torch.randperm(len(self.images), generator=self.generator)
-        total = 0.0
+        targets = self.targets.draw(self.generator).to(self.device)  # (items, classes)
+        order = torch.randperm(len(self.images), generator=self.generator).to(self.device)
+        summed = torch.zeros((), dtype=torch.float64, device=self.device)
         for batch in order.split(self.recipe.batch_size):
-            images = augment(self.images[batch], self.recipe.augment, generator=self.generator)
-            loss = _loss(self.network(images), targets[batch], self.recipe.peer, self.generator)
-            self.optimizer.zero_grad(set_to_none=True)
+            with precision(self.device):
+                loss = self._loss(self.images[batch], targets.index_select(0, batch))
+            self.optimizer.zero_grad()
             loss.backward()
             if self.recipe.clip is not None:
                 nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
             self.optimizer.step()
-            total += float(loss.detach()) * len(batch)
+            summed.add_(loss.detach(), alpha=len(batch))
+        total = float(summed)
         if not math.isfinite(total):
-            raise DataError(
+            raise Diverged(
                 f"The loss of {self.recipe.network!r} is {total} in epoch {epoch}: the model "
                 f"diverged. Lower the learning rate ({self.recipe.learning_rate}) or clip "
                 "the gradient."
             )
         return total / len(self.images)
+
+    def _loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        if self.recipe.augment:
+            changed = augment(images, self.recipe.augment, generator=self.generator)
+            logits = self.network(changed)
+        else:
+            logits = self.network.network(images)
+        loss = F.cross_entropy(logits, targets)
+        if self.recipe.peer:
+            # Other images beside other labels: what is learnt by chance agreement is taken back.
+            image, label = (
+                torch.randperm(len(logits), generator=self.generator).to(self.device)
+                for _ in range(2)
+            )
+            loss = loss - self.recipe.peer * F.cross_entropy(logits[image], targets[label])
+        return loss
 
     def _validate(self, epoch: int) -> float:
         assert self.validation is not None
@@ -225,14 +248,26 @@ class _Run:
             self.scheduler.step()
 
 
-def _loss(logits: Tensor, targets: Tensor, peer: float, generator: torch.Generator) -> Tensor:
-    loss = F.cross_entropy(logits, targets)
-    if peer:
-        # Other images beside other labels: what is learnt from agreement by chance is taken back.
-        images = torch.randperm(len(logits), generator=generator)
-        labels = torch.randperm(len(logits), generator=generator)
-        loss = loss - peer * F.cross_entropy(logits[images], targets[labels])
-    return loss
+def _network(
+    recipe: Recipe, examples: Examples, classes: tuple[str, ...], start: Weights | None
+) -> NormalisedNetwork:
+    inner = build_network(
+        recipe.network, classes=len(classes), image_shape=examples.image_shape, seed=recipe.seed
+    )
+    network = NormalisedNetwork.fitted(inner, examples)
+    if start is None:
+        return network
+    needed = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    given = {name: array.shape for name, array in start.items()}
+    if needed != given:
+        names = needed.keys() | given.keys()
+        odd = min(name for name in names if needed.get(name) != given.get(name))
+        raise DataError(
+            f"The weights to start from are not those of {recipe.network!r} for {len(classes)} "
+            f"classes: {odd!r} has the shape {given.get(odd)}, but {needed.get(odd)} is needed."
+        )
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in start.items()})
+    return network
 
 
 def _optimizer(recipe: Recipe, network: nn.Module) -> torch.optim.Optimizer:

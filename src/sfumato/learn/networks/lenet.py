@@ -3,6 +3,7 @@
 from torch import nn
 
 from sfumato.learn.networks.network import ImageShape, Network
+from sfumato.learn.networks.pool import MaxPool2
 
 __all__ = ["lenet"]
 
@@ -18,7 +19,7 @@ def lenet(classes: int, image_shape: ImageShape) -> Network:
     maps = 16 * _after_two_pools(height) * _after_two_pools(width)
     body = nn.Sequential(
         nn.Conv2d(channels, 6, 5, padding=2),
-        nn.MaxPool2d(2),  # before the ReLU: the same values from a quarter of the work
+        MaxPool2(),  # before the ReLU: the same values from a quarter of the work
         nn.ReLU(inplace=True),
         nn.Conv2d(6, 16, 5),
         nn.MaxPool2d(2),

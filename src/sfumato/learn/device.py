@@ -1,0 +1,44 @@
+"""Choose where a network runs and with how many digits: by the device, not by options."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+__all__ = ["best_device", "precision", "repeatable"]
+
+
+def best_device() -> torch.device:
+    """The first GPU if there is one, else the CPU."""
+    return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def precision(device: torch.device) -> torch.autocast:
+    """bfloat16 where the GPU computes it itself, float32 elsewhere: on a CPU it is slower.
+
+    bfloat16 has float32's range, so gradients need no scaling.
+    """
+    mixed = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed)
+
+
+@contextmanager
+def repeatable(device: torch.device, seed: int) -> Iterator[None]:
+    """Seeded generators, one thread and fixed algorithms inside; all as before afterwards.
+
+    The bits of a result depend on the number of threads: alone as in a sweep, it is one.
+    """
+    gpu = [device] if device.type == "cuda" else []
+    threads = torch.get_num_threads()
+    with (
+        torch.random.fork_rng(devices=gpu),
+        torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True),
+    ):
+        torch.default_generator.manual_seed(seed)  # for networks that draw themselves
+        if gpu:
+            torch.cuda.manual_seed(seed)
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
