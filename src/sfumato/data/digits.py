@@ -5,9 +5,10 @@ import numpy as np
 from sfumato.data.fetch import Dataset
 from sfumato.data.images import ImageSet
 from sfumato.errors import MissingPackage
+from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step
 
-__all__ = ["DATASET", "INSTALL", "load"]
+__all__ = ["DATASET", "INSTALL", "load", "what_people_would_see"]
 
 INSTALL = (
     "The digits are part of scikit-learn, which is not installed. "
@@ -48,4 +49,24 @@ def load() -> ImageSet:
         classes=tuple(map(str, stored.target_names)),
         split=("all",) * len(grey),
         provenance=(Step("load digits", {"scikit-learn": __version__}),),
+    )
+
+
+def what_people_would_see(pictures: ImageSet, neighbours: int = 15) -> LabelSet:
+    """Simulated sight: class shares of the most similar other images.
+
+    Ambiguous digits have mixed neighbours. Each image is compared with the nine tenths of the
+    images that it is not among. Nobody annotated these digits; the step is marked as simulated.
+    """
+    try:
+        from sklearn.model_selection import cross_val_predict
+        from sklearn.neighbors import KNeighborsClassifier
+    except ImportError:
+        raise MissingPackage(INSTALL) from None
+    flat = pictures.images.reshape(len(pictures), -1)
+    nearest = KNeighborsClassifier(n_neighbors=neighbours)
+    shares = cross_val_predict(nearest, flat, pictures.labels, cv=10, method="predict_proba")
+    step = Step("simulate what people see", {"neighbours": neighbours}, simulated=True)
+    return LabelSet(
+        pictures.items, pictures.classes, shares, provenance=(*pictures.provenance, step)
     )
