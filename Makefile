@@ -42,9 +42,9 @@ clean:
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[dev,learn,cluster]'
+	$(INSTALL) --editable '.[dev,learn,cluster,report]'
 	touch $@
 
 .venv/installed-bench: .venv/installed
-	$(INSTALL) --editable '.[dev,learn,cluster,bench]'
+	$(INSTALL) --editable '.[dev,learn,cluster,report,bench]'
 	touch $@

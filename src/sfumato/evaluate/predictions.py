@@ -1,0 +1,310 @@
+"""Read what any model believes, stored by anybody, as a ``LabelSet``.
+
+Tables (``.csv``, ``.parquet``) hold ``item``, then one column a class. Arrays (``.npy``, and
+``.npz`` under the name ``probs`` or ``logits``) hold a row an item; an ``.npz`` may name its
+``items`` and ``classes``. Columns are matched by name where there are names. What a file does
+not name is taken by position, and the provenance says so. Probabilities are expected unless
+logits are announced: a file never decides that by looking like one or the other.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, assert_never
+from zipfile import BadZipFile
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet
+from sfumato.provenance import Provenance, Step, fingerprint_file, from_json
+
+__all__ = ["ROUNDED_SUM", "Scale", "other_class_order", "read_original", "read_predictions"]
+
+Scale = Literal["probabilities", "logits"]
+"""What the stored numbers are. Logits become probabilities by a softmax."""
+
+ROUNDED_SUM = 1e-3
+"""Rows this close to one are rounded (float16, or four digits in a text); the rounding is undone
+by dividing by the sum, not more."""
+
+SUFFIXES = (".csv", ".parquet", ".npz", ".npy")
+
+LABEL_COLUMNS = ("label", "class", "original")
+"""A table of hard labels has one of these beside ``item``, holding class names."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a file holds, before anything is believed."""
+
+    values: NDArray[np.generic]  # (rows, columns), or (rows,) for class numbers
+    items: tuple[str, ...] | None
+    classes: tuple[str, ...] | None
+    scale: Scale | None = None
+
+
+def read_predictions(
+    path: Path,
+    *,
+    classes: Sequence[str],
+    unnamed: Sequence[str] | None = None,
+    scale: Scale = "probabilities",
+) -> LabelSet:
+    """The predictions of a file over the given classes, in their order.
+
+    ``classes`` are those of the labels the predictions will be compared with. Named columns are
+    brought into their order; columns without names are in the order ``unnamed``, or in that of
+    ``classes`` too. Rows without names are the items "0", "1", … A wrong row is an error that
+    names the file, the row and the remedy.
+    """
+    stored = _read(path)
+    if stored.values.ndim != 2:
+        raise DataError(
+            f"{path.name} holds an array of shape {stored.values.shape}; predictions are a row "
+            "of probabilities for each item."
+        )
+    return _labels(path, stored, classes, unnamed, scale)
+
+
+def read_original(
+    path: Path, *, classes: Sequence[str], unnamed: Sequence[str] | None = None
+) -> LabelSet:
+    """Original (hard) labels as one-hot rows: class numbers in an array, class names in a table
+    with the columns ``item`` and ``label``, or any file that ``read_predictions`` reads.
+
+    Numbers count from 0 in the order ``unnamed``, or in that of ``classes``.
+    """
+    stored = _read(path)
+    if stored.values.ndim == 2:
+        return _labels(path, stored, classes, unnamed, "probabilities")
+    order = tuple(unnamed or classes)
+    rows = np.eye(len(order))[_class_positions(path, stored.values, order)]
+    one_hot = _Stored(rows, stored.items, order)
+    return _labels(path, one_hot, classes, None, "probabilities")
+
+
+def other_class_order(human: LabelSet, model: LabelSet) -> str:
+    """A sentence if the model agrees with people far better under another order of its columns.
+
+    Columns without names are taken by position, and a file in another order gives a model that
+    seems to know nothing. If matching each column to the class it picks best more than doubles
+    the agreement, and takes it over a half, the order is in doubt; otherwise the text is empty.
+    """
+    pairs = np.zeros((len(human.classes), len(human.classes)))
+    np.add.at(pairs, (human.probs.argmax(axis=1), model.probs.argmax(axis=1)), 1 / len(human))
+    rows, columns = linear_sum_assignment(pairs, maximize=True)
+    agree, best = float(np.trace(pairs)), float(pairs[rows, columns].sum())
+    if best < 0.5 or best < 2 * agree:
+        return ""
+    order = sorted(zip(columns, rows, strict=True))
+    names = ", ".join(human.classes[row] for _, row in order)
+    return (
+        f"The most probable class agrees with people on {agree:.1%} of the items, but on "
+        f"{best:.1%} if the columns are {names}. If the classes are in that order, name them in "
+        "the file or give their order."
+    )
+
+
+def _read(path: Path) -> _Stored:
+    if not path.is_file():
+        raise DataError(f"There is no file {path}. Check the name and the folder.")
+    match path.suffix:
+        case ".csv" | ".parquet":
+            return _read_table(path)
+        case ".npz" | ".npy":
+            return _read_array(path)
+        case _:
+            raise DataError(
+                f"{path.name} is no file of predictions: expected {', '.join(SUFFIXES[:-1])} "
+                f"or {SUFFIXES[-1]}."
+            )
+
+
+def _read_table(path: Path) -> _Stored:
+    try:
+        table = (
+            pl.read_parquet(path)
+            if path.suffix == ".parquet"
+            else pl.read_csv(path, infer_schema=False)
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
+    if "item" not in table.columns:
+        raise DataError(
+            f"{path.name} has no column 'item'. A file of predictions has item, then one column "
+            "a class."
+        )
+    items = tuple(table["item"].cast(pl.String).to_list())
+    if None in items:
+        raise DataError(f"{path.name}, row {items.index(None) + 1}, column 'item' is empty.")
+    names = [name for name in table.columns if name not in ("item", "annotator")]
+    if len(names) == 1 and names[0] in LABEL_COLUMNS:
+        return _Stored(table[names[0]].cast(pl.String).to_numpy(), items, None)
+    numbers = table.select(pl.col(names).cast(pl.Float64, strict=False))
+    for name in names:
+        lost = numbers[name].is_null()
+        if lost.any():
+            row = int(lost.arg_max() or 0)
+            raise DataError(
+                f"{path.name}, row {row + 1} (item {items[row]!r}), column {name!r}: "
+                f"{table[name][row]!r} is no number."
+            )
+    return _Stored(numbers.to_numpy(), items, tuple(names))
+
+
+def _read_array(path: Path) -> _Stored:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        stored = {"probs": loaded} if path.suffix == ".npy" else dict(loaded)
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise DataError(f"{path.name} cannot be read: {error}.") from None
+    named: tuple[Literal["probs", "logits"], ...] = ("probs", "logits")
+    present = [name for name in named if name in stored]
+    if len(present) != 1:
+        found = ", ".join(sorted(stored)) or "nothing"
+        raise DataError(
+            f"{path.name} holds {found}; predictions are one array called 'probs' or 'logits', "
+            "of shape (items, classes)."
+        )
+    values = stored[present[0]]
+    if values.ndim not in (1, 2) or values.dtype.kind not in "fiu":
+        raise DataError(
+            f"{path.name}: {present[0]!r} has shape {values.shape} and type {values.dtype}; "
+            "expected numbers of shape (items, classes)."
+        )
+    return _Stored(
+        values,
+        _names(path, stored, "items", len(values)),
+        _names(path, stored, "classes", values.shape[-1]) if values.ndim == 2 else None,
+        "logits" if present[0] == "logits" else None,
+    )
+
+
+def _names(
+    path: Path, stored: dict[str, NDArray[np.generic]], which: str, count: int
+) -> tuple[str, ...] | None:
+    if which not in stored:
+        return None
+    names = tuple(map(str, stored[which].tolist()))
+    if len(names) != count:
+        raise DataError(f"{path.name} names {len(names)} {which}, but its array has {count}.")
+    return names
+
+
+def _labels(
+    path: Path,
+    stored: _Stored,
+    classes: Sequence[str],
+    unnamed: Sequence[str] | None,
+    scale: Scale,
+) -> LabelSet:
+    values = stored.values.astype(np.float64)
+    items = stored.items or tuple(map(str, range(len(values))))
+    names = stored.classes or tuple(unnamed or classes)
+    columns = _columns(path, names, values.shape[1], classes)
+    _refuse_not_a_number(path, values, items, names)
+    read_as = stored.scale or scale
+    match read_as:
+        case "probabilities":
+            probs = _probabilities(path, values, items)
+        case "logits":
+            probs = softmax(values, axis=1)
+        case _:
+            assert_never(read_as)
+    settings: dict[str, str] = {
+        "scale": read_as,
+        "items": "by name" if stored.items else "by position",
+        "classes": "by name" if stored.classes else "by position",
+    }
+    provenance = _provenance(path, settings)
+    try:
+        return LabelSet(items, tuple(classes), probs[:, columns], provenance=provenance)
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def _columns(path: Path, names: Sequence[str], width: int, classes: Sequence[str]) -> list[int]:
+    """Where each of the classes is among the named columns."""
+    if width != len(names):
+        raise DataError(
+            f"{path.name} has {width} columns, but there are {len(names)} classes: "
+            f"{', '.join(names)}."
+        )
+    odd = sorted(set(names) ^ set(classes))
+    if odd:
+        where = path.name if odd[0] in names else "the labels"
+        raise DataError(
+            f"{path.name} and the labels do not have the same classes: {odd[0]!r} is in {where} "
+            f"only ({len(odd)} such names). Rename the columns as the classes of the labels."
+        )
+    return [names.index(name) for name in classes]
+
+
+def _refuse_not_a_number(
+    path: Path, values: NDArray[np.float64], items: Sequence[str], names: Sequence[str]
+) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"{path.name}, row {row + 1} (item {items[row]!r}), class {names[column]!r}: found "
+            f"{values[row, column]}, expected a number ({int(bad.any(axis=1).sum())} of "
+            f"{len(values)} rows are like this)."
+        )
+
+
+def _probabilities(
+    path: Path, values: NDArray[np.float64], items: Sequence[str]
+) -> NDArray[np.float64]:
+    sums = values.sum(axis=1)
+    wrong = (np.abs(sums - 1) > ROUNDED_SUM) | (values < 0).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        negative = values[row].min() < 0
+        found = f"holds {values[row].min():.4g}" if negative else f"sums to {sums[row]:.4g}, not 1"
+        raise DataError(
+            f"{path.name}, row {row + 1} (item {items[row]!r}) {found}, so it is no distribution "
+            f"({int(wrong.sum())} of {len(values)} rows are none). If these are scores before the "
+            "softmax, read them as logits (--logits)."
+        )
+    return values / sums[:, None]
+
+
+def _class_positions(
+    path: Path, stored: NDArray[np.generic], classes: Sequence[str]
+) -> NDArray[np.int64]:
+    if stored.dtype.kind not in "iu":  # names, or numbers that were written as text
+        position = {name: place for place, name in enumerate(classes)}
+        unknown = [(row, name) for row, name in enumerate(stored.tolist()) if name not in position]
+        if unknown:
+            row, name = unknown[0]
+            raise DataError(
+                f"{path.name}, row {row + 1}: no class is called {name!r}; the labels have "
+                f"{', '.join(classes)}."
+            )
+        return np.array([position[name] for name in stored.tolist()], dtype=np.int64)
+    chosen = stored.astype(np.int64)
+    wrong = (chosen < 0) | (chosen >= len(classes))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(
+            f"{path.name}, row {row + 1}: found class number {chosen[row]}, expected 0 to "
+            f"{len(classes) - 1}."
+        )
+    return chosen
+
+
+def _provenance(path: Path, settings: dict[str, str]) -> Provenance:
+    """What is known of how the file came about, and that it was read."""
+    beside = path.with_name(path.name + ".json")
+    before: Provenance = ()
+    if beside.is_file():
+        stored = json.loads(beside.read_text(encoding="utf-8"))
+        before = from_json(stored.get("provenance", []))
+    return (*before, Step("read predictions", {**settings}, {path.name: fingerprint_file(path)}))
