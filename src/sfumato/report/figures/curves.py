@@ -1,0 +1,254 @@
+"""Draw how something moves: over epochs, seconds, annotators, attack strength, distance."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from sfumato.report.drawing import INK, Basis, Drawing, finished, panels, styles, written
+from sfumato.report.figures.columns import NUMBER, TEXT, Kind, checked, groups, not_drawn, values
+from sfumato.report.figures.marks import heading, legend, line
+from sfumato.report.measure import Measures, measure_of
+
+__all__ = [
+    "against_annotators",
+    "against_items",
+    "against_seconds",
+    "attack_curves",
+    "convergence",
+    "learning_curves",
+    "shift_ladder",
+    "trade_off",
+]
+
+VALUE: dict[str, Kind] = {"metric": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER}
+INTERVAL = ("low", "high")
+
+
+def attack_curves(
+    table: pl.DataFrame,
+    measures: Measures,
+    basis: Basis,
+    *,
+    x: Literal["epsilon", "iteration"] = "epsilon",
+    unit: str = "ℓ∞ bound, pixel values from 0 to 1",
+    name: str = "attacks",
+    title: str = "Under attack",
+) -> Drawing:
+    """Loss or accuracy against the bound, or the iteration, of FGSM and PGD (S0-F4, S0-T2).
+
+    ``unit`` says what ``x`` counts: published bounds are easily confused (C3).
+    """
+    needed: dict[str, Kind] = {"arm": TEXT, "network": TEXT, "attack": TEXT, x: NUMBER, **VALUE}
+    found = checked(table, needed, what="attack curves", optional=INTERVAL)
+    by, xlabel = ("metric", "attack", "network"), f"{x}: {unit}"
+    figure, caption = _curves(found, x, measures, by=by, xlabel=xlabel)
+    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def convergence(
+    table: pl.DataFrame,
+    basis: Basis,
+    *,
+    name: str = "convergence",
+    title: str = "How far predictions still move",
+) -> Drawing:
+    """Jensen-Shannon divergence between one epoch's predictions and the next (S4-33, S4-51)."""
+    needed: dict[str, Kind] = {
+        "arm": TEXT, "network": TEXT, "epoch": NUMBER, "jsd": NUMBER, "low": NUMBER, "high": NUMBER,
+    }  # fmt: skip
+    found = checked(table, needed, what="convergence", optional=INTERVAL)
+    known = styles(found["arm"])
+    parts = groups(found, "network")
+    figure, axes = panels(len(parts))
+    for one, (text, part) in zip(axes, parts, strict=True):
+        for arm, mine in groups(part, "arm"):
+            line(one, mine, "epoch", known[arm], value="jsd")
+        heading(one, text)
+        one.set(xlabel="epoch", ylabel="divergence from epoch before (nats)")
+        one.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        one.set_ylim(bottom=0)
+    legend(figure, known, lines=True)
+    caption = f"Lower: the model has settled. {not_drawn(found, 'jsd')}".strip()
+    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def learning_curves(
+    table: pl.DataFrame,
+    basis: Basis,
+    *,
+    name: str = "learning",
+    title: str = "Loss while training",
+) -> Drawing:
+    """Training loss and, as a thick line, validation loss of every seed (S4-T5)."""
+    needed: dict[str, Kind] = {
+        "arm": TEXT, "network": TEXT, "seed": NUMBER, "epoch": NUMBER, "loss": NUMBER,
+        "validation_loss": NUMBER,
+    }  # fmt: skip
+    found = checked(table, needed, what="learning curves", optional=("validation_loss",))
+    known = styles(found["arm"])
+    parts = groups(found, "network")
+    figure, axes = panels(len(parts))
+    for one, (text, part) in zip(axes, parts, strict=True):
+        for mine in part.partition_by("arm", "seed", maintain_order=True):
+            mine = mine.sort("epoch")
+            colour, marker, _ = known[mine["arm"][0]]
+            dot = marker if mine.height == 1 else ""
+            epoch = values(mine, "epoch")
+            one.plot(epoch, values(mine, "loss"), ":", color=colour, lw=0.9, marker=dot, ms=3.5)
+            one.plot(
+                epoch,
+                values(mine, "validation_loss"),
+                "-",
+                color=colour,
+                lw=1.4,
+                marker=dot,
+                ms=3.5,
+            )
+        heading(one, text)
+        one.set(xlabel="epoch", ylabel="loss (nats)")
+        one.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    legend(figure, known)
+    caption = "Dotted: on the training items. Solid: on validation items. A line a seed."
+    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def against_seconds(
+    table: pl.DataFrame,
+    measures: Measures,
+    basis: Basis,
+    *,
+    name: str = "cost",
+    title: str = "What annotation time buys",
+) -> Drawing:
+    """Performance against total seconds of annotation (S2-F3.5, S3-F10)."""
+    return _against(table, measures, basis, "seconds", "seconds of annotation", name, title)
+
+
+def against_annotators(
+    table: pl.DataFrame,
+    measures: Measures,
+    basis: Basis,
+    *,
+    name: str = "annotators",
+    title: str = "What more annotators buy",
+) -> Drawing:
+    """Performance against M, the annotators an item (S2-FB.3, S3-F6)."""
+    return _against(table, measures, basis, "M", "annotators per item (M)", name, title)
+
+
+def against_items(
+    table: pl.DataFrame,
+    measures: Measures,
+    basis: Basis,
+    *,
+    name: str = "items",
+    title: str = "What more labelled items buy",
+) -> Drawing:
+    """Performance against N', the items with rich labels (S2-F3.6); column ``items``."""
+    return _against(table, measures, basis, "items", "items with such labels (N')", name, title)
+
+
+def shift_ladder(
+    table: pl.DataFrame,
+    measures: Measures,
+    basis: Basis,
+    *,
+    name: str = "shift",
+    title: str = "Further and further from the training data",
+) -> Drawing:
+    """A metric on test sets in order of their shift, and below it the gap per step (S0-44)."""
+    needed: dict[str, Kind] = {
+        "data": TEXT, "step": NUMBER, "arm": TEXT, "network": TEXT, "metric": TEXT,
+        "value": NUMBER, "gap": NUMBER,
+    }  # fmt: skip
+    found = checked(table, needed, what="a shift ladder", optional=("gap",))
+    parts = groups(found, "metric", "network")
+    known = styles(found["arm"])
+    figure, axes = panels(2 * len(parts), height=2.6)
+    for at, (text, part) in enumerate(parts):
+        steps = part.unique("step", keep="first", maintain_order=True).sort("step")
+        for one, column in ((axes[2 * at], "value"), (axes[2 * at + 1], "gap")):
+            for arm, mine in groups(part, "arm"):
+                line(one, mine, "step", known[arm], value=column)
+            one.set_xticks(values(steps, "step"), [written(data, 16) for data in steps["data"]])
+            one.tick_params(axis="x", rotation=25)
+            one.set_ylabel(written(measure_of(measures, part["metric"][0]).axis, 46))
+        heading(axes[2 * at], text)
+        heading(axes[2 * at + 1], "gap")
+        axes[2 * at + 1].axhline(0, color=INK, linewidth=0.9)
+        axes[2 * at + 1].set_ylabel("gap at this step")
+    legend(figure, known, lines=True)
+    caption = f"Test sets from near to far. {not_drawn(found, 'value')}".strip()
+    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def trade_off(
+    table: pl.DataFrame,
+    basis: Basis,
+    *,
+    xlabel: str,
+    ylabel: str,
+    name: str = "trade-off",
+    title: str = "The least loss",
+) -> Drawing:
+    """Curves over ``x`` by ``series`` and ``panel``, the lowest point of each marked.
+
+    For the planner's ratios over n, k and k̂ and its losses over k̂ (S1-F2, S1-F3, S1-F6).
+    """
+    needed: dict[str, Kind] = {"panel": TEXT, "series": TEXT, "x": NUMBER, "value": NUMBER}
+    found = checked(table, needed, what="a trade-off")
+    known = styles(found["series"])
+    parts = groups(found, "panel")
+    figure, axes = panels(len(parts))
+    for one, (text, part) in zip(axes, parts, strict=True):
+        for series, mine in groups(part, "series"):
+            line(one, mine, "x", known[series])
+            height = values(mine, "value")
+            if np.isfinite(height).any():
+                least = int(np.nanargmin(height))
+                one.plot(
+                    values(mine, "x")[least], height[least], "o", mfc="none", mec=INK, markersize=8
+                )
+        heading(one, text)
+        one.set(xlabel=written(xlabel, 50), ylabel=written(ylabel, 50))
+    legend(figure, known, lines=True)
+    caption = f"A ring marks the lowest point of a curve. {not_drawn(found, 'value')}".strip()
+    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def _against(
+    table: pl.DataFrame,
+    measures: Measures,
+    basis: Basis,
+    x: str,
+    xlabel: str,
+    name: str,
+    title: str,
+) -> Drawing:
+    needed: dict[str, Kind] = {"arm": TEXT, x: NUMBER, **VALUE}
+    found = checked(table, needed, what=f"a figure over {x!r}", optional=INTERVAL)
+    figure, caption = _curves(found, x, measures, by=("metric",), xlabel=xlabel)
+    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def _curves(
+    found: pl.DataFrame, x: str, measures: Measures, *, by: Sequence[str], xlabel: str
+) -> tuple[Figure, str]:
+    """The figure and its caption: a panel a group of ``by``, a line an arm."""
+    parts = groups(found, *by)
+    known = styles(found["arm"])
+    figure, axes = panels(len(parts))
+    for one, (text, part) in zip(axes, parts, strict=True):
+        for arm, mine in groups(part, "arm"):
+            line(one, mine, x, known[arm])
+        if len(by) > 1:
+            heading(one, text)
+        one.set_xlabel(written(xlabel, 60))
+        one.set_ylabel(written(measure_of(measures, part["metric"][0]).axis, 46))
+        one.xaxis.set_major_locator(MaxNLocator(5, integer=x in ("M", "iteration")))
+    legend(figure, known, lines=True)
+    return figure, not_drawn(found, "value")

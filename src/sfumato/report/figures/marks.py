@@ -1,0 +1,126 @@
+"""Put data on axes: dots with intervals, bars, lines with bands, a legend, reference lines."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from sfumato.report.drawing import COLOURS, INK, SMALL, Style, legend_columns, written
+from sfumato.report.figures.columns import values
+
+__all__ = ["bars", "dots", "heading", "legend", "line", "name_rows", "reference"]
+
+Numbers = NDArray[np.float64]
+SPREAD = 0.62
+"""How much of a row's height its series share."""
+
+
+def offsets(names: Sequence[str]) -> dict[str, float]:
+    """Where in a row each series sits, so that intervals do not cover each other."""
+    if len(names) == 1:
+        return {names[0]: 0.0}
+    return dict(zip(names, np.linspace(-SPREAD / 2, SPREAD / 2, len(names)), strict=True))
+
+
+def dots(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, size: float = 4.5) -> None:
+    """Values as dots at heights ``at``, with ``low`` and ``high`` as a line through them."""
+    value, low, high = values(part, "value"), values(part, "low"), values(part, "high")
+    known = np.isfinite(low) & np.isfinite(high)
+    axes.hlines(at[known], low[known], high[known], colors=style.colour, linewidth=1.3)
+    axes.plot(value, at, style.marker, color=style.colour, markersize=size, linestyle="none")
+
+
+def bars(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, height: float) -> None:
+    """Values as horizontal bars from zero, with ``low`` and ``high`` as a thin line."""
+    value = np.nan_to_num(values(part, "value"))
+    axes.barh(at, value, height=height, color=style.colour, edgecolor="none")
+    low, high = values(part, "low"), values(part, "high")
+    known = np.isfinite(low) & np.isfinite(high)
+    axes.hlines(at[known], low[known], high[known], colors=INK, linewidth=1.0)
+
+
+def line(axes: Axes, part: pl.DataFrame, x: str, style: Style, *, value: str = "value") -> None:
+    """Values over ``x`` as a line with markers, with ``low`` and ``high`` as a band."""
+    part = part.sort(x, maintain_order=True)
+    at, height = values(part, x), values(part, value)
+    marker = style.marker if part.height <= 25 else ""
+    axes.plot(
+        at, height, style.dash, marker=marker, color=style.colour, markersize=3.5, linewidth=1.3
+    )
+    if {"low", "high"} <= set(part.columns):
+        low, high = values(part, "low"), values(part, "high")
+        axes.fill_between(at, low, high, color=style.colour, alpha=0.18, linewidth=0)
+        if part.height == 1:  # a band over one point has no width
+            axes.vlines(at, low, high, colors=style.colour, linewidth=1.3)
+
+
+def name_rows(axes: Axes, names: Sequence[str], *, shown: bool = True, width: int = 30) -> None:
+    """One row a name, the first on top."""
+    axes.set_yticks(range(len(names)), [written(name, width) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, labelleft=shown)
+    axes.grid(False, axis="y")
+
+
+def heading(axes: Axes, text: str, *, width: int = 44) -> None:
+    """A panel's heading, left over its axes."""
+    axes.set_title(written(text, width), loc="left", fontsize=SMALL + 0.5, color=INK)
+
+
+def reference(axes: Axes, at: float, text: str, *, position: int = 0) -> None:
+    """A labelled vertical line that results are held against."""
+    axes.axvline(at, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+    axes.annotate(
+        written(text, 26),
+        (at, 0.02 + 0.07 * position),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, 0),
+        textcoords="offset points",
+        fontsize=SMALL - 1,
+        color=INK,
+        rotation=90,
+        va="bottom",
+    )
+
+
+def legend(figure: Figure, known: Mapping[str, Style], *, lines: bool = False) -> None:
+    """A legend below the panels; the figure grows by its rows. None for a single series."""
+    shown = {name: style for name, style in known.items() if name}
+    if len(shown) < 2:
+        return
+    labels = [written(name) for name in shown]
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=style.colour,
+            marker=style.marker,
+            ls=style.dash if lines else "none",
+            markersize=4.5,
+            linewidth=1.3,
+        )
+        for style in shown.values()
+    ]
+    width, height = figure.get_size_inches()
+    columns = legend_columns(labels, float(width))
+    figure.set_size_inches(width, height + 0.12 + 0.19 * -(-len(labels) // columns))
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=SMALL,
+        frameon=False,
+        labelcolor=INK,
+        handletextpad=0.5,
+        columnspacing=1.4,
+    )
+
+
+def first_style() -> Style:
+    """The style of a series that stands alone."""
+    return Style(COLOURS[0], "o", "-")
