@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.evaluate import evaluate
 from sfumato.cli.progress import progress, say
+from sfumato.cli.run import report, run
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 app.add_typer(data_app, name="data", no_args_is_help=True)
+app.command()(evaluate)
+app.command()(run)
+app.command()(report)
 
 
 @app.callback(invoke_without_command=True)

@@ -13,6 +13,8 @@ __all__ = [
     "Classes",
     "CompareAggregators",
     "DatasetName",
+    "Draws",
+    "Ensemble",
     "Exclude",
     "File",
     "FitTo",
@@ -23,8 +25,12 @@ __all__ = [
     "Key",
     "LabelOutput",
     "LeftOut",
+    "Logits",
+    "Metrics",
+    "Original",
     "Parameters",
     "People",
+    "PeoplesLabels",
     "PerAnnotator",
     "PerItem",
     "Predictions",
@@ -33,9 +39,13 @@ __all__ = [
     "Recipe",
     "SaveModel",
     "SavedModel",
+    "ScoresOutput",
     "Seed",
     "SeenLabels",
+    "SharedItems",
     "SimulatorName",
+    "StoredPredictions",
+    "Strata",
     "Strict",
     "ToFormat",
     "Vectors",
@@ -141,4 +151,32 @@ Intervals = Annotated[
 LeftOut = Annotated[
     Path | None,
     typer.Option("--left-out", help="Also write what made no label, and why (.csv, .parquet)."),
+]
+PeoplesLabels = Annotated[Path, typer.Option("--labels", help="People's label distributions.")]
+StoredPredictions = Annotated[
+    list[Path],
+    typer.Option("--predictions", help="A model's stored predictions; repeatable."),
+]
+Original = Annotated[
+    Path | None, typer.Option("--original", help="The data set's own (hard) labels.")
+]
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", help="Only this metric; repeatable.")
+]
+Strata = Annotated[
+    list[str] | None,
+    typer.Option("--stratum", help="Only this stratum, beside all items; repeatable."),
+]
+Draws = Annotated[int, typer.Option("--draws", help="How often items are resampled.")]
+Logits = Annotated[
+    bool, typer.Option("--logits", help="The predictions are scores before the softmax.")
+]
+Ensemble = Annotated[
+    bool, typer.Option("--ensemble", help="Also score the mean of the given models.")
+]
+SharedItems = Annotated[
+    bool, typer.Option("--shared-items", help="Leave out items without a prediction.")
+]
+ScoresOutput = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Also write all scores (.parquet).")
 ]

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.make import Made
 
-__all__ = ["datasets", "description", "files", "labelled", "other", "simulated", "summary_of"]
+__all__ = [
+    "datasets",
+    "description",
+    "evaluation",
+    "files",
+    "labelled",
+    "other",
+    "simulated",
+    "summary_of",
+]
 
 WIDTH = 100
 """Lines are as wide as the screen but not wider than this; elsewhere exactly this."""
@@ -122,6 +131,25 @@ def simulated(found: Mapping[str, Any]) -> None:
         _rows("Real and simulated people", ("", "real", "simulated"), rows)
 
 
+def evaluation(found: Mapping[str, Any]) -> None:
+    """The scores of one model, or the leaderboard of several."""
+    scores = found["scores"]
+    arms = list(dict.fromkeys(score["arm"] for score in scores))
+    whole = [score for score in scores if score["stratum"] == "all" and score["arm"] == arms[0]]
+    mark = " (SIMULATED people or models)" if found["simulated"] else ""
+    _say(f"{found['labels']}: people's labels of {_count(whole[0]['items'], 'item')}{mark}")
+    if len(arms) == 1:
+        _scores(arms[0], scores)
+        return
+    _leaderboard(found["leaderboard"])
+    for score in whole:
+        if score["metric"] in ("entropy_floor", "class_oracle"):
+            line = _bracketed(score["value"], score["low"], score["high"])
+            note = f" ({score['note']})" if score["note"] else ""
+            _say(f"{score['metric']}: {line}{note}")
+    _say(f"{_count(len(scores), 'score')} in all: --json prints them, -o writes them.")
+
+
 def datasets(found: Mapping[str, Any]) -> None:
     """The table of data sets."""
     rows = [
@@ -223,6 +251,52 @@ def _aggregators(scored: Sequence[Mapping[str, Any]]) -> None:
     ]
     header = ("aggregator", "estimates", "held-out log-loss", "over splits")
     _rows("Aggregators by how well they predict votes they have not seen", header, rows)
+
+
+def _scores(arm: str, scores: Sequence[Mapping[str, Any]]) -> None:
+    strata = list(dict.fromkeys(score["stratum"] for score in scores))
+    cells: dict[str, dict[str, str]] = {}
+    for score in scores:
+        shown = _bracketed(score["value"], score["low"], score["high"])
+        cells.setdefault(score["metric"], {})[score["stratum"]] = shown
+    rows = [(name, *(row[stratum] for stratum in strata)) for name, row in cells.items()]
+    _rows(f"{arm}, with 95 % intervals over items", ("metric", *strata), rows)
+    notes: dict[str, list[str]] = {}
+    for score in scores:
+        if score["note"]:
+            notes.setdefault(f"{score['metric']}: {score['note']}", []).append(score["stratum"])
+    for note, places in notes.items():
+        _say(f"{note} ({', '.join(places)})")
+
+
+def _leaderboard(places: Sequence[Mapping[str, Any]]) -> None:
+    def bracketed(row: Mapping[str, Any], name: str) -> str:
+        return _bracketed(row[name], row[f"{name}_low"], row[f"{name}_high"])
+
+    rows = [
+        (
+            str(row["rank"]),
+            row["arm"],
+            bracketed(row, "cross_entropy"),
+            f"{row['accuracy']:.4f} ({row['accuracy_rank']})",
+            bracketed(row, "behind"),
+            "–" if row["p"] is None else f"{row['p']:.3f}",
+        )
+        for row in places
+    ]
+    header = ("", "model", "cross-entropy", "accuracy (rank)", "behind the first", "p")
+    _rows("Closest to people first, with 95 % intervals over items", header, rows)
+    tests = {row["test"] for row in places if row["test"]}
+    for test in tests:
+        _say(f"p: {test}")
+
+
+def _bracketed(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return "–"
+    if low is None or high is None:
+        return f"{value:.4f}"
+    return f"{value:.4f} [{low:.3f}, {high:.3f}]"
 
 
 def _rows(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -15,7 +15,15 @@ from sfumato.learn.sweep import CellResult
 from sfumato.learn.targets import Targets, fixed, judgments_on, one_annotator, sampled
 from sfumato.learn.train import Diverged, Recipe, Trained, Weights, train, weights_of
 
-__all__ = ["Keep", "Presentation", "fit_and_predict", "fit_with_best_rate", "kept_weights"]
+__all__ = [
+    "Keep",
+    "Presentation",
+    "fit",
+    "fit_and_predict",
+    "fit_with_best_rate",
+    "kept_weights",
+    "result_of",
+]
 
 Presentation = Literal["fixed", "sampled", "one annotator"]
 """The same row of probabilities every epoch, a label drawn afresh from it (S0-09), or the
@@ -44,8 +52,8 @@ def fit_and_predict(
     labels later, from the arrays ``predictions`` and, with a second test part,
     ``second_predictions``, whose rows are in the order of the split.
     """
-    trained = _fit(recipe, examples, labels, split, presentation, "watched" in keep, start)
-    return _result(trained, examples, labels.classes, split, keep)
+    trained = fit(recipe, examples, labels, split, presentation, "watched" in keep, start)
+    return result_of(trained, examples, labels.classes, split, keep)
 
 
 def fit_with_best_rate(
@@ -73,7 +81,7 @@ def fit_with_best_rate(
     for rate in rates:
         tried = replace(recipe, learning_rate=rate)
         try:
-            trained = _fit(tried, examples, labels, split, presentation, "watched" in keep, start)
+            trained = fit(tried, examples, labels, split, presentation, "watched" in keep, start)
         except Diverged:
             losses[rate] = float("inf")
             continue
@@ -84,7 +92,7 @@ def fit_with_best_rate(
         losses[rate] = loss
     if best is None:
         raise DataError(f"The model diverged with every learning rate: {list(rates)}.")
-    result = _result(best, examples, labels.classes, split, keep)
+    result = result_of(best, examples, labels.classes, split, keep)
     rate = min(losses, key=losses.__getitem__)
     rows = [{"rate": rate, "validation_loss": loss} for rate, loss in losses.items()]
     chosen = {"rate": rate, "selection": split.selection, "rates": rows}
@@ -103,15 +111,16 @@ def kept_weights(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _fit(
+def fit(
     recipe: Recipe,
     examples: Examples,
     labels: LabelSet | CrowdLabels,
     split: Split,
     presentation: Presentation,
-    watched: bool,
-    start: Weights | None,
+    watched: bool = False,
+    start: Weights | None = None,
 ) -> Trained:
+    """Train on the split's training part and choose on its validation part."""
     mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
     require_classes(split, mean)
     learnt = examples.take(split.train)
@@ -150,13 +159,14 @@ def _targets(
             assert_never(presentation)
 
 
-def _result(
+def result_of(
     trained: Trained,
     examples: Examples,
     classes: tuple[str, ...],
     split: Split,
-    keep: tuple[Keep, ...],
+    keep: tuple[Keep, ...] = (),
 ) -> CellResult:
+    """What a cell keeps of a training: predictions, what was watched, its history."""
     parts = {"predictions": split.test, "second_predictions": split.second_test}
     arrays: dict[str, NDArray[Any]] = {
         name: predict(trained.network, examples.take(items), classes).probs.astype(np.float32)

@@ -1,0 +1,99 @@
+"""``sfumato run`` and ``sfumato report``: a study end to end, and its report drawn again."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.progress import progress, say
+
+if TYPE_CHECKING:
+    from sfumato.learn.sweep import Progress
+    from sfumato.studies.study import Study
+
+__all__ = ["report", "run"]
+
+
+def run(
+    study: Annotated[
+        str, typer.Argument(help="A shipped study (digits, fashion-h …) or a TOML file.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the run; by default runs/STUDY."),
+    ] = None,
+    size: Annotated[
+        Literal["cpu", "paper"], typer.Option(help="The study's size, where it has two.")
+    ] = "cpu",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Trainings of each arm and network.")
+    ] = None,
+    engine: Annotated[
+        Literal["local", "dask"], typer.Option(help="This machine's cores, or a Dask cluster.")
+    ] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of the cluster's scheduler.")
+    ] = None,
+) -> None:
+    """Run a study end to end: labels, trainings, evaluation, audit, report."""
+    from dataclasses import replace
+
+    from sfumato.data.fetch import data_folder
+    from sfumato.studies.run import run_study
+
+    chosen = _study(study, size)
+    if seeds is not None:
+        chosen = replace(chosen, seeds=seeds)
+    folder = output or Path("runs") / chosen.name
+    with _trainings() as show:
+        done = run_study(
+            chosen,
+            folder,
+            data=data_folder(),
+            engine=engine,
+            scheduler=scheduler,
+            progress=show,
+            stage=say,
+        )
+    if done.failed:
+        say(f"{done.failed} of {done.failed + done.trained} trainings failed; see the report.")
+    typer.echo(f"Report: {done.report}")
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+) -> None:
+    """Draw the report of a run again, from its files alone."""
+    from sfumato.studies.page import draw_report
+
+    typer.echo(f"Report: {draw_report(folder)}")
+
+
+def _study(name: str, size: Literal["cpu", "paper"]) -> "Study":
+    from sfumato.errors import DataError
+    from sfumato.studies.shipped import shipped_study
+    from sfumato.studies.study import read_study
+
+    if not name.endswith(".toml"):
+        return shipped_study(name, size)
+    if size != "cpu":
+        raise DataError(f"--size is for shipped studies; {name} says its own size.")
+    return read_study(Path(name))
+
+
+@contextmanager
+def _trainings() -> "Iterator[Callable[[Progress], None]]":
+    """Cells done, model-epochs a second and time left, as a bar or as lines."""
+    from sfumato.learn.sweep import seconds_left, work_per_second
+
+    with progress("Training") as bar:
+
+        def show(state: "Progress") -> None:
+            left = seconds_left(state)
+            rest = "" if left is None else f", {left:.0f} s left"
+            speed = f"{work_per_second(state):.1f} model-epochs a second"
+            bar(state.done + state.failed, state.total, f"{speed}{rest}")
+
+        yield show

@@ -1,0 +1,49 @@
+"""Run a study end to end into one folder: labels, trainings, scores, audit, report.
+
+The folder holds ``study.json`` (settings, versions, provenance), ``cells/`` (one finished
+training each), ``labels/`` and ``predictions/``, ``scores.parquet``, ``differences.parquet``,
+``tables/``, ``figures/`` and ``report.html``. A run that was stopped continues where it was.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.learn.sweep import Engine, Progress
+from sfumato.studies.analysis import analyse
+from sfumato.studies.folder import write_findings
+from sfumato.studies.page import draw_report
+from sfumato.studies.study import Study
+from sfumato.studies.trainings import run_trainings
+
+__all__ = ["Finished", "run_study"]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Where a run's report is, and how its trainings went."""
+
+    report: Path
+    trained: int
+    failed: int
+
+
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    data: Path | None,
+    engine: Engine = "local",
+    scheduler: str | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+    stage: Callable[[str], None] = lambda name: None,
+) -> Finished:
+    """The main job. ``data`` is the folder of data sets; ``stage`` is told what begins."""
+    stage("Labels and trainings")
+    trainings = run_trainings(
+        study, folder, data=data, engine=engine, scheduler=scheduler, progress=progress
+    )
+    stage("Scores and audit")
+    write_findings(analyse(trainings), folder)
+    stage("Report")
+    return Finished(draw_report(folder), len(trainings.done), len(trainings.failed))
