@@ -16,7 +16,7 @@ help:
 	@echo "make docs-update  run them and write what they print into the documentation"
 
 demo: .venv/installed
-	$(BIN)/python examples/digits.py demo-output
+	$(BIN)/sfumato run digits --output demo-output
 
 test: .venv/installed
 	$(BIN)/python -m pytest

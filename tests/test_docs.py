@@ -19,6 +19,10 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
 from sfumato.data import DATASETS
+from sfumato.evaluate.attacks import ATTACKS
+from sfumato.evaluate.corruptions import CORRUPTIONS
+from sfumato.evaluate.intervals import SEED_TESTS
+from sfumato.evaluate.metrics import METRICS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import QUESTIONS
@@ -28,6 +32,11 @@ from sfumato.labels.aggregate import AGGREGATORS
 from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
+from sfumato.learn.published import PUBLISHED
+from sfumato.studies.arms import ARMS
+from sfumato.studies.shipped import STUDIES
+from sfumato.studies.sources import SOURCES
+from sfumato.studies.study import Own, Simulated, Study, read_study
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -46,6 +55,14 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "simulator": SIMULATORS,
     "data set": DATASETS,
     "network": NETWORKS,
+    "published recipe": PUBLISHED,
+    "metric": METRICS,
+    "test": SEED_TESTS,
+    "attack": ATTACKS,
+    "corruption": CORRUPTIONS,
+    "study": STUDIES,
+    "data source of studies": SOURCES,
+    "arm": ARMS,
 }
 
 
@@ -91,6 +108,23 @@ def test_option_is_on_the_page_of_its_verb(command: str, option: str) -> None:
 )
 def test_registered_name_is_documented(what: str, name: str) -> None:
     assert f"`{name}`" in TEXT
+
+
+def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
+    tmp_path: Path,
+) -> None:
+    page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+    block = page.split("```toml\n")[1].split("```")[0]
+    path = tmp_path / "clinic.toml"
+    path.write_text(block, encoding="utf-8")
+
+    assert read_study(path).own.size == (32, 32)
+    names = [
+        *Study.__dataclass_fields__,
+        *Own.__dataclass_fields__,
+        *Simulated.__dataclass_fields__,
+    ]
+    assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -278,9 +278,11 @@ def _cautions(
 
 
 def _numbers(one: Difference, *, named: bool) -> str:
+    """With its test where there is one network; the table of differences has the others."""
+    if named:
+        return f"{one.network or 'no network named'}: {_short(one)}"
     test = f", p = {one.p:.2g} by {one.test or 'an unnamed test'}" if one.p is not None else ""
-    label = f"{one.network or 'no network named'}: " if named else ""
-    return f"{label}{_short(one)}{test}"
+    return f"{_short(one)}{test}"
 
 
 def _short(one: Difference) -> str:
