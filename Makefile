@@ -19,7 +19,7 @@ demo: .venv/installed
 	$(BIN)/sfumato run digits --output demo-output
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/installed
 	$(BIN)/ruff check .

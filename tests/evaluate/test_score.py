@@ -447,3 +447,15 @@ def test_difference_on_a_stratum_with_too_few_items_stays_with_a_note() -> None:
         last = found[-1]
         assert (last.stratum, last.p, last.low, last.test) == ("one", None, None, "")
         assert "too few items" in last.note
+
+
+def test_all_right_with_every_seed_is_not_certainty() -> None:
+    human = people(12)
+    models = {seed: LabelSet(human.items, CLASSES, human.probs) for seed in (0, 1)}
+
+    found = evaluate_seeds(
+        human, models, metrics=["accuracy"], interval="seeds and items", rng=NOBODY
+    )[0]
+
+    assert (found.value, found.high, found.interval) == (1.0, 1.0, "items")
+    assert found.low == pytest.approx(0.025 ** (1 / 12))

@@ -66,3 +66,14 @@ def test_predictions_are_a_label_set_and_leave_the_mode_alone() -> None:
     assert labels.items == ("0", "1", "2")
     assert network.training
     assert np.array_equal(probabilities(network, some()), probabilities(network, some()))
+
+
+def test_images_of_a_data_set_are_read_only_and_stay_so() -> None:
+    examples = some()
+    examples.images.flags.writeable = False
+
+    found = as_tensor(examples)
+    found += 1
+
+    assert examples.images.max() <= 255
+    assert not examples.images.flags.writeable

@@ -31,6 +31,7 @@ from sfumato.provenance import Provenance
 __all__ = [
     "FEWEST",
     "REFERENCES",
+    "SHARES",
     "Measured",
     "Missing",
     "draw",

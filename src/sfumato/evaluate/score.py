@@ -19,11 +19,13 @@ from sfumato.evaluate.intervals import (
     over_seeds_and_items,
     percentiles,
     seed_test,
+    share_of_all_or_none,
     sign_flip,
 )
 from sfumato.evaluate.measured import (
     FEWEST,
     REFERENCES,
+    SHARES,
     Measured,
     Missing,
     draw,
@@ -290,6 +292,9 @@ def _over_seeds(
             ragged = (np.isnan(rows).any(axis=0) != np.isnan(rows).all(axis=0)).any()
             if not same[0].is_mean or ragged:  # no value for each seed and item
                 return over_seeds(values), "seeds"
+            if same[0].metric in SHARES and defined.size and defined.mean() in (0, 1):
+                # every item right with every seed: what varies is which items there are
+                return share_of_all_or_none(float(defined.mean()), defined.shape[1]), "items"
             return over_seeds_and_items(defined), "seeds and items"
         case _:
             assert_never(interval)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.evaluate.calibration import reliability
 from sfumato.evaluate.score import compare, evaluate_seeds
-from sfumato.evaluate.strata import strata_of
+from sfumato.evaluate.strata import disputed_thirds, strata_of
 from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
@@ -65,7 +65,7 @@ def _scores(trainings: Trainings, rng: np.random.Generator) -> tuple[list[Score]
     study = trainings.study
     people = trainings.material.people.take(trainings.split.test)
     original = trainings.material.original.take(trainings.split.test)
-    strata = strata_of(people)
+    strata = {**strata_of(people), **disputed_thirds(people)}
     scores: list[Score] = []
     differences: list[Difference] = []
     for network in study.networks:

@@ -14,7 +14,7 @@ from sfumato.evaluate.alignment import (
     uncertainty_alignment,
 )
 from sfumato.evaluate.cartography import DataMap, data_map, data_map_table
-from sfumato.evaluate.convergence import convergence_table
+from sfumato.evaluate.convergence import convergence_table, steadiness
 from sfumato.evaluate.duplicates import (
     Pictures,
     find_duplicates,
@@ -177,7 +177,7 @@ def _about_dynamics(
     train = trainings.split.train
     people = trainings.material.people.take(train)
     maps: dict[tuple[str, str], DataMap] = {}
-    mapped, moved, aligned = [], [], []
+    mapped, moved, aligned, steady = [], [], [], []
     for network, arm in product(trainings.study.networks, trainings.study.arms):
         watched = _watched(trainings, arm, network)
         if watched is None:
@@ -188,6 +188,8 @@ def _about_dynamics(
         mapped.append(data_map_table(found, arm=arm, network=network, human=people))
         if watched.shape[1] > 1:
             moved.append(convergence_table(watched, arm=arm, network=network))
+            if len(watched) > 1:
+                steady.append(_steady(watched, arm, network))
         aligned.append(
             uncertainty_alignment(
                 {"entropy of people": entropy(people)},
@@ -199,7 +201,21 @@ def _about_dynamics(
     for name, parts in (("data_map", mapped), ("convergence", moved), ("alignment", aligned)):
         if parts:
             tables[name] = pl.concat(parts)
+    if steady:
+        tables["steadiness"] = pl.DataFrame(steady)
     return maps
+
+
+def _steady(watched: NDArray[np.float32], arm: str, network: str) -> dict[str, object]:
+    """Movement inside a run against spread between seeds, in the last epochs (S4-51)."""
+    found = steadiness(watched, last=min(LAST_EPOCHS, watched.shape[1] - 1))
+    return {
+        "arm": arm,
+        "network": network,
+        "movement": float(found.movement.mean()),
+        "spread": float(found.spread.mean()),
+        "ratio": found.ratio,
+    }
 
 
 def _watched(trainings: Trainings, arm: str, network: str) -> NDArray[np.float32] | None:

@@ -19,6 +19,7 @@ from sfumato.report.tables import How, Table, differences_shown, score_matrix
 from sfumato.scores import Difference, Score, differences_table, scores_table
 from sfumato.studies.analysis import Findings
 from sfumato.studies.arms import ARMS
+from sfumato.studies.claims import claims_table
 from sfumato.studies.folder import read_findings, read_settings
 
 __all__ = ["draw_report"]
@@ -68,6 +69,8 @@ def _page(settings: Mapping[str, Any], findings: Findings) -> Page:
         _items_section(findings, everyone),
         _pictures_section(findings, simulated),
     ]
+    if study["name"] == "fashion-h":
+        sections.append(Section("Next to paper 5", "", (claims_table(findings),)))
     return Page(
         title=study["title"],
         subtitle=study["about"],
@@ -163,7 +166,9 @@ def _scores_section(findings: Findings) -> Section:
     split = [
         one
         for one in findings.scores
-        if one.stratum != "all" and one.against == "people" and one.metric in ("kl", "accuracy")
+        if one.stratum in ("unanimous", "disputed")
+        and one.against == "people"
+        and one.metric in ("kl", "accuracy")
     ]
     if split:
         blocks.append(score_figures.by_stratum(scores_table(split), MEASURES))
@@ -266,6 +271,16 @@ def _dynamics_section(findings: Findings, basis: Basis) -> Section:
                 "Do models doubt what people doubt? (training part)",
                 shown.rename({"first": "people", "second": "model"}),
                 caption="Spearman's rank correlation with its 95 % interval over items (S4-35).",
+                simulated=basis.simulated,
+            )
+        )
+    if "steadiness" in tables:
+        told = {"movement": "movement in a run (bits)", "spread": "spread between seeds (bits)"}
+        blocks.append(
+            Table(
+                "How steady the end of training is",
+                tables["steadiness"].rename(told),
+                caption="Mean Jensen-Shannon divergence over the last epochs (S4-51).",
                 simulated=basis.simulated,
             )
         )

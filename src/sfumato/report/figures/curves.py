@@ -68,9 +68,10 @@ def convergence(
         for arm, mine in groups(part, "arm"):
             line(one, mine, "epoch", known[arm], value="jsd")
         heading(one, text)
-        one.set(xlabel="epoch", ylabel="divergence from epoch before (nats)")
+        one.set(xlabel="epoch", ylabel="divergence from epoch before (bits)")
         one.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        one.set_ylim(bottom=0)
+        if (values(part, "jsd") > 0).any():  # the first epochs would hide all later ones
+            one.set_yscale("log")
     legend(figure, known, lines=True)
     caption = f"Lower: the model has settled. {not_drawn(found, 'jsd')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis)

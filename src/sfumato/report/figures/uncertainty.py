@@ -43,6 +43,9 @@ BINS = 24
 
 Numbers = NDArray[np.float64]
 
+REGIONS = ("easy", "ambiguous", "hard")
+"""The regions of a data map, in the order of the legend."""
+
 
 def data_map(
     table: pl.DataFrame,
@@ -61,10 +64,15 @@ def data_map(
     }  # fmt: skip
     found = checked(table, needed, what="a data map")
     parts = groups(found, "arm", "network")
-    known = {
-        name: style._replace(colour="#7a7f87") for name, style in styles(found["region"]).items()
+    known = {name: style._replace(colour="#7a7f87") for name, style in styles(REGIONS).items()}
+    known |= {  # regions of other names, should there be any
+        name: style._replace(colour="#7a7f87")
+        for name, style in styles(found["region"]).items()
+        if name not in known
     }
+    known = {name: style for name, style in known.items() if (found["region"] == name).any()}
     scale = _scale(values(found, "human_entropy"))
+    widest = np.nanmax(values(found, "variability"), initial=0.01)
     figure, axes = panels(len(parts), height=2.9)
     for one, (text, part) in zip(axes, parts, strict=True):
         for region, mine in groups(part, "region"):
@@ -79,7 +87,7 @@ def data_map(
         heading(one, text)
         one.set(xlabel="variability", ylabel="confidence in the target")
         one.set_ylim(-0.03, 1.03)
-        one.set_xlim(left=-0.01)
+        one.set_xlim(-0.02 * widest, 1.04 * widest)
     legend(figure, known)
     _colour_bar(figure, axes, scale, "entropy of people's labels (nats)")
     caption = (
