@@ -39,6 +39,7 @@ def test_run_leaves_what_it_found_in_its_folder(folder: Path) -> None:
     assert not any(score.simulated for score in scores)
     assert len(list((folder / "predictions").rglob("*.parquet"))) == 6
     assert (folder / "figures" / "scores.svg").is_file()
+    assert "60 items" in (folder / "datasheet.md").read_text(encoding="utf-8")
     assert "Light and dark" in (folder / "report.html").read_text(encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.audit import audit
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.progress import progress, say
 from sfumato.cli.run import report, run
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 app.add_typer(data_app, name="data", no_args_is_help=True)
+app.command()(audit)
 app.command()(evaluate)
 app.command()(run)
 app.command()(report)

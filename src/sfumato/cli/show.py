@@ -12,14 +12,18 @@ if TYPE_CHECKING:
     from sfumato.labels.make import Made
 
 __all__ = [
+    "bracketed",
     "datasets",
     "description",
     "evaluation",
     "files",
     "labelled",
+    "leaderboard",
     "other",
+    "say",
     "simulated",
     "summary_of",
+    "tabulate",
 ]
 
 WIDTH = 100
@@ -28,14 +32,13 @@ WIDTH = 100
 
 def description(found: Mapping[str, Any]) -> None:
     """Everything ``describe`` found out about judgments."""
-    say = _say
     question = found["question"]
     say(f"{found['file']}: {question['kind']}, {len(question['classes'])} classes{_note(found)}")
     who = f"{found['people']:,} people" if found["people"] else "people not recorded"
     say(f"{found['judgments']:,} answers, {who}, {found['items']:,} items")
     views = ", ".join(f"{name} {count:,}" for name, count in found["views"].items())
     say(f"views: {views}; {found['selected']:,} answers make labels")
-    _rows(
+    tabulate(
         "Spread",
         ("", "min", "median", "mean", "max"),
         [
@@ -43,7 +46,7 @@ def description(found: Mapping[str, Any]) -> None:
             for name, spread in _spreads(found)
         ],
     )
-    _rows("Numbers", ("", "value", "95 % interval"), _numbers(found))
+    tabulate("Numbers", ("", "value", "95 % interval"), _numbers(found))
     _oddities(found)
     _set_aside(found)
     _exclusions(found)
@@ -53,7 +56,6 @@ def description(found: Mapping[str, Any]) -> None:
 
 def labelled(found: Mapping[str, Any]) -> None:
     """What ``label`` did."""
-    say = _say
     say(
         f"Wrote {_count(found['rows'], 'row')} to {found['written']}: "
         f"{_count(found['items'], 'item')}, {found['classes']} classes{_note(found)}."
@@ -110,15 +112,13 @@ def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> 
 
 def other(found: Mapping[str, Any]) -> None:
     """A description of comparisons or mixes: names and numbers."""
-    say = _say
     say(f"{found['what']}: {found['judgments']:,} answers, {found['people']:,} people")
-    _rows("Numbers", ("", "value"), [(name, _number(value)) for name, value in found["numbers"]])
+    tabulate("Numbers", ("", "value"), [(name, _number(value)) for name, value in found["numbers"]])
     _set_aside(found)
 
 
 def simulated(found: Mapping[str, Any]) -> None:
     """What ``simulate`` made."""
-    say = _say
     say(
         f"Wrote {found['judgments']:,} SIMULATED answers of {found['people']:,} simulated people "
         f"about {found['items']:,} items to {found['written']}."
@@ -128,7 +128,7 @@ def simulated(found: Mapping[str, Any]) -> None:
             (row["marginal"], _number(row["real"]), _number(row["simulated"]))
             for row in found["marginals"]
         ]
-        _rows("Real and simulated people", ("", "real", "simulated"), rows)
+        tabulate("Real and simulated people", ("", "real", "simulated"), rows)
 
 
 def evaluation(found: Mapping[str, Any]) -> None:
@@ -137,17 +137,17 @@ def evaluation(found: Mapping[str, Any]) -> None:
     arms = list(dict.fromkeys(score["arm"] for score in scores))
     whole = [score for score in scores if score["stratum"] == "all" and score["arm"] == arms[0]]
     mark = " (SIMULATED people or models)" if found["simulated"] else ""
-    _say(f"{found['labels']}: people's labels of {_count(whole[0]['items'], 'item')}{mark}")
+    say(f"{found['labels']}: people's labels of {_count(whole[0]['items'], 'item')}{mark}")
     if len(arms) == 1:
         _scores(arms[0], scores)
         return
-    _leaderboard(found["leaderboard"])
+    leaderboard(found["leaderboard"])
     for score in whole:
         if score["metric"] in ("entropy_floor", "class_oracle"):
-            line = _bracketed(score["value"], score["low"], score["high"])
+            line = bracketed(score["value"], score["low"], score["high"])
             note = f" ({score['note']})" if score["note"] else ""
-            _say(f"{score['metric']}: {line}{note}")
-    _say(f"{_count(len(scores), 'score')} in all: --json prints them, -o writes them.")
+            say(f"{score['metric']}: {line}{note}")
+    say(f"{_count(len(scores), 'score')} in all: --json prints them, -o writes them.")
 
 
 def datasets(found: Mapping[str, Any]) -> None:
@@ -155,12 +155,65 @@ def datasets(found: Mapping[str, Any]) -> None:
     rows = [
         (row["name"], row["present"], row["licence"], row["about"]) for row in found["datasets"]
     ]
-    _rows("Data sets", ("name", "here", "licence", "what"), rows)
+    tabulate("Data sets", ("name", "here", "licence", "what"), rows)
 
 
 def files(found: Mapping[str, Any]) -> None:
     """The files of one data set and their state."""
-    _rows("Files", ("file", "state"), [(row["file"], row["state"]) for row in found["files"]])
+    tabulate("Files", ("file", "state"), [(row["file"], row["state"]) for row in found["files"]])
+
+
+def leaderboard(places: Sequence[Mapping[str, Any]]) -> None:
+    """Models by their cross-entropy to people, with the test that compares them."""
+
+    def cell(row: Mapping[str, Any], name: str) -> str:
+        return bracketed(row[name], row[f"{name}_low"], row[f"{name}_high"])
+
+    rows = [
+        (
+            str(row["rank"]),
+            row["arm"],
+            cell(row, "cross_entropy"),
+            f"{row['accuracy']:.4f} ({row['accuracy_rank']})",
+            cell(row, "behind"),
+            "–" if row["p"] is None else f"{row['p']:.3f}",
+        )
+        for row in places
+    ]
+    header = ("", "model", "cross-entropy", "accuracy (rank)", "behind the first", "p")
+    tabulate("Closest to people first, with 95 % intervals over items", header, rows)
+    tests = {row["test"] for row in places if row["test"]}
+    for test in tests:
+        say(f"p: {test}")
+
+
+def bracketed(value: float | None, low: float | None, high: float | None) -> str:
+    """A value and its interval in brackets; a dash where there is no value."""
+    if value is None:
+        return "–"
+    if low is None or high is None:
+        return f"{value:.4f}"
+    return f"{value:.4f} [{low:.3f}, {high:.3f}]"
+
+
+def tabulate(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A titled table, numbers to the right; nothing where there are no rows."""
+    if not rows:
+        return
+    console = _console()
+    console.print(f"\n{title}")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place, name in enumerate(header):
+        numeric = place and all(row[place][:1] in "0123456789-–" for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def say(text: str) -> None:
+    """A line of text."""
+    _console().print(text, soft_wrap=True)
 
 
 def _spreads(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -208,18 +261,18 @@ def _oddities(found: Mapping[str, Any]) -> None:
         (row["name"], f"{row['count']:,}", f"item {row['examples'][0]['item']}", row["about"])
         for row in found["oddities"]
     ]
-    _rows("Oddities", ("name", "answers", "for example", "what"), rows)
+    tabulate("Oddities", ("name", "answers", "for example", "what"), rows)
 
 
 def _set_aside(found: Mapping[str, Any]) -> None:
     rejected = found["rejected"]
     if rejected["count"]:
         rows = [(f"{row['count']:,}", row["field"], row["reason"]) for row in rejected["reasons"]]
-        _rows("Rows set aside", ("rows", "field", "reason"), rows)
+        tabulate("Rows set aside", ("rows", "field", "reason"), rows)
         for example in rejected["examples"]:
-            _say(f"  {example}")
+            say(f"  {example}")
     rows = [(f"{row['count']:,}", row["what"], row["example"]) for row in found["remarks"]]
-    _rows("Noticed while reading", ("times", "what", "for example"), rows)
+    tabulate("Noticed while reading", ("times", "what", "for example"), rows)
 
 
 def _exclusions(found: Mapping[str, Any]) -> None:
@@ -236,7 +289,7 @@ def _exclusions(found: Mapping[str, Any]) -> None:
         "majority_changed": "majority changed",
     }
     rows = [tuple(_cell(row[name]) for name in named) for row in found["exclusions"]]
-    _rows("What if these rules were applied", list(named.values()), rows)
+    tabulate("What if these rules were applied", list(named.values()), rows)
 
 
 def _aggregators(scored: Sequence[Mapping[str, Any]]) -> None:
@@ -250,71 +303,23 @@ def _aggregators(scored: Sequence[Mapping[str, Any]]) -> None:
         for row in scored
     ]
     header = ("aggregator", "estimates", "held-out log-loss", "over splits")
-    _rows("Aggregators by how well they predict votes they have not seen", header, rows)
+    tabulate("Aggregators by how well they predict votes they have not seen", header, rows)
 
 
 def _scores(arm: str, scores: Sequence[Mapping[str, Any]]) -> None:
     strata = list(dict.fromkeys(score["stratum"] for score in scores))
     cells: dict[str, dict[str, str]] = {}
     for score in scores:
-        shown = _bracketed(score["value"], score["low"], score["high"])
+        shown = bracketed(score["value"], score["low"], score["high"])
         cells.setdefault(score["metric"], {})[score["stratum"]] = shown
     rows = [(name, *(row[stratum] for stratum in strata)) for name, row in cells.items()]
-    _rows(f"{arm}, with 95 % intervals over items", ("metric", *strata), rows)
+    tabulate(f"{arm}, with 95 % intervals over items", ("metric", *strata), rows)
     notes: dict[str, list[str]] = {}
     for score in scores:
         if score["note"]:
             notes.setdefault(f"{score['metric']}: {score['note']}", []).append(score["stratum"])
     for note, places in notes.items():
-        _say(f"{note} ({', '.join(places)})")
-
-
-def _leaderboard(places: Sequence[Mapping[str, Any]]) -> None:
-    def bracketed(row: Mapping[str, Any], name: str) -> str:
-        return _bracketed(row[name], row[f"{name}_low"], row[f"{name}_high"])
-
-    rows = [
-        (
-            str(row["rank"]),
-            row["arm"],
-            bracketed(row, "cross_entropy"),
-            f"{row['accuracy']:.4f} ({row['accuracy_rank']})",
-            bracketed(row, "behind"),
-            "–" if row["p"] is None else f"{row['p']:.3f}",
-        )
-        for row in places
-    ]
-    header = ("", "model", "cross-entropy", "accuracy (rank)", "behind the first", "p")
-    _rows("Closest to people first, with 95 % intervals over items", header, rows)
-    tests = {row["test"] for row in places if row["test"]}
-    for test in tests:
-        _say(f"p: {test}")
-
-
-def _bracketed(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return "–"
-    if low is None or high is None:
-        return f"{value:.4f}"
-    return f"{value:.4f} [{low:.3f}, {high:.3f}]"
-
-
-def _rows(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    if not rows:
-        return
-    console = _console()
-    console.print(f"\n{title}")
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for place, name in enumerate(header):
-        numeric = place and all(row[place][:1] in "0123456789-–" for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
-def _say(text: str) -> None:
-    _console().print(text, soft_wrap=True)
+        say(f"{note} ({', '.join(places)})")
 
 
 def _console() -> Console:

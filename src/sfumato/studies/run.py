@@ -1,8 +1,9 @@
 """Run a study end to end into one folder: labels, trainings, scores, audit, report.
 
 The folder holds ``study.json`` (settings, versions, provenance), ``cells/`` (one finished
-training each), ``labels/`` and ``predictions/``, ``scores.parquet``, ``differences.parquet``,
-``tables/``, ``figures/`` and ``report.html``. A run that was stopped continues where it was.
+training each), ``predictions/``, ``scores.parquet``, ``differences.parquet``,
+``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped
+continues where it was.
 """
 
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.learn.sweep import Engine, Progress
+from sfumato.report.datasheet import datasheet_of, to_markdown
 from sfumato.studies.analysis import analyse
 from sfumato.studies.folder import write_findings
 from sfumato.studies.page import draw_report
 from sfumato.studies.study import Study
-from sfumato.studies.trainings import run_trainings
+from sfumato.studies.trainings import Trainings, run_trainings
 
 __all__ = ["Finished", "run_study"]
 
@@ -45,5 +47,19 @@ def run_study(
     )
     stage("Scores and audit")
     write_findings(analyse(trainings), folder)
+    _write_datasheet(trainings, folder / "datasheet.md")
     stage("Report")
     return Finished(draw_report(folder), len(trainings.done), len(trainings.failed))
+
+
+def _write_datasheet(trainings: Trainings, path: Path) -> None:
+    """What is known of the data set; what only its owner knows is left as questions (S4-54)."""
+    material, split = trainings.material, trainings.split
+    parts = {"train": split.train, "validation": split.validation, "test": split.test}
+    sheet = datasheet_of(
+        trainings.study.title,
+        material.people,
+        judgments=material.judgments,
+        splits={name: len(items) for name, items in parts.items()},
+    )
+    path.write_text(to_markdown(sheet), encoding="utf-8")

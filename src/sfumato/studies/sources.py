@@ -22,7 +22,7 @@ from sfumato.provenance import is_simulated
 if TYPE_CHECKING:
     from sfumato.studies.study import Study
 
-__all__ = ["SOURCES", "Material", "load_material"]
+__all__ = ["SOURCES", "Material", "load_material", "time_signals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def load_material(study: "Study", data: Path | None) -> Material:
         original=_over(pictures.original(), people.classes),
         people=people.take(items),
         crowd=crowd,
-        signals=_signals(judgments, items),
+        signals=time_signals(judgments, items),
     )
 
 
@@ -83,7 +83,8 @@ def _over(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
     return LabelSet(labels.items, classes, probs, labels.weight, labels.provenance)
 
 
-def _signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
+def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
+    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
     table = judgments.table
     # Times are skewed: the mean is that of their logarithms.
     means = table.filter(pl.col("seconds") > 0).group_by("item").agg(pl.col("seconds").log().mean())

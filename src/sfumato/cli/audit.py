@@ -1,0 +1,168 @@
+"""``sfumato audit``: what inherited annotations tell about themselves, without any training."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli import options as given
+from sfumato.cli.progress import progress, say
+
+__all__ = ["audit"]
+
+
+def audit(
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="People's label distributions.")
+    ] = None,
+    judgments: Annotated[
+        Path | None, typer.Option("--judgments", help="The judgments, instead of --labels.")
+    ] = None,
+    format_: given.Format = "sfumato",
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", help="How one judgment becomes a distribution (docs/label.md)."),
+    ] = None,
+    original: given.Original = None,
+    images: Annotated[
+        Path | None, typer.Option("--images", help="Folder or zip archive of the pictures.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
+    ] = None,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions",
+            metavar="[NAME=]FILE",
+            help="A model's stored predictions; repeatable. original=, majority= and soft= name "
+            "what it learnt from.",
+        ),
+    ] = None,
+    dynamics: Annotated[
+        Path | None,
+        typer.Option("--dynamics", help="What models believed after each epoch (.npz)."),
+    ] = None,
+    near: Annotated[
+        bool, typer.Option("--near/--no-near", help="Whether to seek near duplicates too.")
+    ] = True,
+    logits: given.Logits = False,
+    shared_items: given.SharedItems = False,
+    classes: given.Classes = None,
+    draws: given.Draws = 1000,
+    seed: given.Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for all tables and the datasheet draft."),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also draw one HTML page into the folder.")
+    ] = False,
+    as_json: given.AsJson = False,
+) -> None:
+    """Duplicates, leakage, label variation, mode shift, data maps, alignment of models."""
+    from sfumato.judgments.formats.reading import read_classes
+    from sfumato.studies.audit_files import (
+        AuditSettings,
+        AuditSources,
+        audit_files,
+        draw_audit,
+        named_predictions,
+        told,
+        write_audit,
+    )
+
+    if report and output is None:
+        raise typer.BadParameter("--report needs a folder to draw into: -o FOLDER.")
+    sources = AuditSources(
+        labels=labels,
+        judgments=judgments,
+        format=format_,
+        recipe=recipe,
+        original=original,
+        images=images,
+        table=table,
+        predictions=named_predictions(predictions or []),
+        dynamics=dynamics,
+    )
+    settings = AuditSettings(
+        classes=None if classes is None else read_classes(classes),
+        scale="logits" if logits else "probabilities",
+        missing="leave out" if shared_items else "error",
+        near=near,
+        draws=draws,
+        seed=seed,
+    )
+    with progress("Auditing") as advance:
+        audited = audit_files(sources, settings, advance=advance)
+    for remark in audited.remarks:
+        say(remark)
+    written = []
+    if output is not None:
+        written = write_audit(audited, output)
+        if report:
+            title = f"Audit of {(labels or judgments or images or dynamics or output).stem}"
+            written.append(draw_audit(audited, output, title=title).name)
+    found = {**told(audited), "written": None if output is None else str(output)}
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        return
+    _show(found)
+    if output is not None:
+        typer.echo(f"\nWrote {', '.join(written)} to {output}.")
+
+
+def _show(found: Mapping[str, Any]) -> None:
+    from sfumato.cli import show
+
+    parts: dict[str, list[str]] = {}
+    for one in found["findings"]:
+        parts.setdefault(one["part"], []).append(one["text"])
+    if found["simulated"]:
+        show.say("SIMULATED people or models are behind these numbers.\n")
+    for number, (part, texts) in enumerate(parts.items()):
+        show.say(f"\n{part}" if number else part)
+        for text in texts:
+            show.say(f"- {text}")
+        if part == "People":
+            _strata(found["people"]["strata"])
+        if part == "Models" and "leaderboard" in found:
+            show.leaderboard(found["leaderboard"])
+    _correlations(found.get("correlations", []))
+
+
+def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
+    from sfumato.cli import show
+
+    show.tabulate(
+        "Strata of label variation, with 95 % intervals over items",
+        ("stratum", "items", "share"),
+        [
+            (
+                row["stratum"],
+                f"{row['items']:,}",
+                show.bracketed(row["share"], row["low"], row["high"]),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
+    from sfumato.cli import show
+
+    show.tabulate(
+        "Signals of ambiguity: rank correlations with 95 % intervals over items",
+        ("first", "second", "rho", "items"),
+        [
+            (
+                row["first"],
+                row["second"],
+                show.bracketed(row["rho"], row["low"], row["high"]),
+                f"{row['items']:,}",
+            )
+            for row in rows
+        ],
+    )
