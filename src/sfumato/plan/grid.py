@@ -1,0 +1,339 @@
+"""Turn numbers of items, classes and dimensions into how well labels of each form recover a world.
+
+At each point of a grid a simulated world is drawn, labelled, embedded from its labels alone (S1-28,
+S1-29), and compared with the truth: ρ of recovered and true similarities over all items and
+classes (S1-30). ``grid_points`` lists the work, ``simulate_point`` does one piece of it, and
+``run_grid`` maps one over the other by whatever runs things. The rest are tables of what came out.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import t as student
+
+from sfumato.errors import DataError
+from sfumato.names import find
+from sfumato.plan.dimension import effective_dimensionality, pca_curve
+from sfumato.plan.embed import (
+    Rankings,
+    flip,
+    gnmds_rankings,
+    gnmds_triplets,
+    mine,
+    rank_scores,
+    spearman,
+)
+from sfumato.plan.embed.lists import Floats
+from sfumato.plan.information import FORMS, all_constraints
+from sfumato.plan.worlds import LABELS, PCA, Ask, Point, World, scores_of, stream, world_at
+
+__all__ = [
+    "CURVE_SIZES",
+    "DIMENSIONS",
+    "KEPT",
+    "MAP_SIZES",
+    "Run",
+    "by_form",
+    "compared",
+    "default_points",
+    "grid_points",
+    "in_a_loop",
+    "kept_curves",
+    "maps",
+    "means",
+    "recovered",
+    "run_grid",
+    "simulate_point",
+]
+
+DIMENSIONS = (5, 25, 125)
+MAP_SIZES = (3, 13, 22, 32, 42, 51, 61, 71, 80, 90)
+"""Ten numbers of items and of classes from 3 to 90, evenly spaced (S1-30)."""
+CURVE_SIZES = (3, 10, 30, 90)
+"""Numbers of items and of classes at which curves over k̂ are drawn (S1-F3)."""
+KEPT = (1, 2, 3, 5, 10, 20, 40)
+FLIPS = (0.1, 0.2, 0.3, 0.4)
+"""Rates of wrong answers that the default grid tries on one task of ``FLIPPED_SIZE`` items and
+classes: flipped answers have to be written out one by one, so large tasks take long."""
+FLIPPED_SIZE = 30
+
+
+Found = dict[str, Any]
+"""What ``simulate_point`` found, of plain values that JSON can hold."""
+
+Run = Callable[[Callable[[Point], Found], Sequence[Point]], Iterable[Found | None]]
+"""What calls the function with every point, in order; None stands for a call that failed."""
+
+
+def grid_points(
+    *,
+    items: Sequence[int],
+    classes: Sequence[int],
+    dimensions: Sequence[int],
+    seeds: int,
+    forms: Sequence[str] = ("hard", "soft"),
+    kept: Sequence[int] = KEPT,
+    flipped: Sequence[float] = (0.0,),
+    spread: float = 1.0,
+) -> list[Point]:
+    """A point for every n, k, d, error rate and seed (0, 1, …); k̂ above k is left out.
+
+    ``forms`` are names of ``worlds.LABELS``, or "pca".
+
+    >>> points = grid_points(items=[3, 9], classes=[4], dimensions=[5], seeds=2, forms=["sparse"])
+    >>> len(points), [ask.kept for ask in points[0].asks]
+    (4, [1, 2, 3])
+    """
+    if seeds < 1:
+        raise DataError(f"{seeds} seeds were asked for; a simulation needs 1 or more.")
+    return [
+        Point(n, k, d, seed, _asks(forms, kept, k), rate, spread)
+        for n in items
+        for k in classes
+        for d in dimensions
+        for rate in flipped
+        for seed in range(seeds)
+    ]
+
+
+def default_points(seeds: int = 3) -> list[Point]:
+    """The whole default grid, the longest work first.
+
+    Maps: hard and soft labels at 10 x 10 numbers of items and classes in 5, 25 and 125
+    dimensions. Curves: all forms with a k̂, and PCA codes, at 4 x 4 of them. Noise: flipped
+    answers of four rates at 30 items and classes in 25 dimensions.
+    """
+    maps = grid_points(items=MAP_SIZES, classes=MAP_SIZES, dimensions=DIMENSIONS, seeds=seeds)
+    curves = grid_points(
+        items=CURVE_SIZES,
+        classes=CURVE_SIZES,
+        dimensions=DIMENSIONS,
+        seeds=seeds,
+        forms=("hard", "soft", "sparse", "top-class", PCA),
+    )
+    noise = grid_points(
+        items=[FLIPPED_SIZE], classes=[FLIPPED_SIZE], dimensions=[25], seeds=seeds, flipped=FLIPS
+    )
+    every = _merged([*maps, *curves, *noise])
+    return sorted(every, key=lambda p: -len(p.asks) * p.items * p.classes * (p.items + p.classes))
+
+
+def simulate_point(point: Point) -> Found:
+    """Draw the world of a point, embed its labels of each form, and say how well each does.
+
+    Gives ``rows``, one an ask, with ``form``, ``kept``, ``rho``, ``constraints`` (null for PCA)
+    and for soft labels without wrong answers ``effective``, their effective dimensionality
+    (S1-36). Where labels leave all similarities equal, nothing is recovered and ρ is 0. The same
+    point gives the same numbers, whatever else was asked of its world.
+    """
+    world = world_at(point)
+    curve = pca_curve(world.points) if _needs_curve(point) else np.empty(0)
+    return {"rows": [_row(point, ask, world, curve) for ask in point.asks]}
+
+
+def in_a_loop(function: Callable[[Point], Found], points: Sequence[Point]) -> Iterable[Found]:
+    """One point after the other, in this process."""
+    return map(function, points)
+
+
+def run_grid(points: Sequence[Point], *, run: Run = in_a_loop) -> pl.DataFrame:
+    """A row for every label tried: what was asked, the seed, and how well it did.
+
+    ``run`` maps ``simulate_point`` over the points: in a loop, on all cores, on a cluster, or
+    from what an earlier run kept. Points that it gives None for are left out.
+    """
+    found = list(run(simulate_point, points))
+    if len(found) != len(points):
+        raise DataError(f"There are {len(points)} points but {len(found)} results of them.")
+    rows = [
+        (
+            row["form"], row["kept"], point.items, point.classes, point.dimensions,
+            point.flipped, point.spread, point.seed, row["rho"], row["constraints"],
+            row["effective"],
+        )
+        for point, result in zip(points, found, strict=True)
+        if result is not None
+        for row in result["rows"]
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return table.unique(KEY, keep="first", maintain_order=True).sort(KEY, maintain_order=True)
+
+
+def means(table: pl.DataFrame) -> pl.DataFrame:
+    """The mean over seeds of all that ``run_grid`` found, with its 95 % interval (Student's t).
+
+    Columns: the settings, ``rho``, ``low``, ``high`` (null with one seed, never beyond -1 and 1),
+    ``seeds``, ``ratio`` (constraints over all possible ones, S1-24), ``effective``.
+    """
+    possible = [all_constraints(n, k) for n, k in table.select("items", "classes").iter_rows()]
+    told = table.with_columns(ratio=pl.col("constraints") / pl.Series(possible, dtype=pl.Float64))
+    others = told.group_by(SETTINGS).agg(pl.col("ratio", "effective").mean())
+    found = _over_seeds(told, SETTINGS, "rho").with_columns(pl.col("low", "high").clip(-1, 1))
+    return found.join(others, on=SETTINGS, nulls_equal=True, maintain_order="left")
+
+
+def recovered(table: pl.DataFrame, *, dimensions: int, flipped: float = 0.0) -> pl.DataFrame:
+    """What ``preference.losses`` reads, for worlds of one number of dimensions and error rate.
+
+    Columns ``form``, ``kept``, ``items``, ``classes``, ``rho``, ``low``, ``high``, ``seeds``; only
+    the forms that people can be asked for.
+    """
+    mine = table.filter(
+        pl.col("form").is_in(list(FORMS)), dimensions=dimensions, flipped=flipped, spread=1.0
+    )
+    if not len(mine):
+        known = ", ".join(map(str, table["dimensions"].unique().sort()))
+        raise DataError(
+            f"Nothing was simulated in {dimensions} dimensions with a share of {flipped:g} flipped "
+            f"answers; there are results for {known} dimensions."
+        )
+    return means(mine).select("form", "kept", "items", "classes", "rho", "low", "high", "seeds")
+
+
+def maps(table: pl.DataFrame, column: str = "rho") -> pl.DataFrame:
+    """A column of ``means`` over n and k, for ``figures.grid_maps`` (S1-F1; effective: S1-F2).
+
+    Columns ``panel`` (form and dimensions), ``x`` (items), ``y`` (classes), ``value``.
+    """
+    found = means(table)
+    if column not in ("rho", "ratio", "effective"):
+        raise DataError(f"There is no map of {column!r}; choose rho, ratio or effective.")
+    panel = pl.format("{}, {}", _named("form", "kept"), _where())
+    drawn = found.filter(pl.col(column).is_not_null())
+    return drawn.select(panel.alias("panel"), x="items", y="classes", value=column)
+
+
+def kept_curves(table: pl.DataFrame) -> pl.DataFrame:
+    """ρ over k̂ by form, with other forms as level lines, for ``figures.trade_off`` (S1-F3).
+
+    Columns ``panel`` (the task), ``series`` (form), ``x`` (k̂), ``value``.
+    """
+    panel = pl.format("n = {}, k = {}, {}", "items", "classes", _where())
+    found = means(table).with_columns(panel.alias("panel"))
+    curves = found.filter(pl.col("kept").is_not_null())
+    if not len(curves):
+        raise DataError("No form in the grid has a k̂; add sparse, top-class or pca labels.")
+    ticks = curves.select("panel", "kept").unique(maintain_order=True)
+    level = found.filter(pl.col("kept").is_null()).drop("kept")
+    flat = level.join(ticks, on="panel", maintain_order="left")
+    parts = [part.select("panel", series="form", x="kept", value="rho") for part in (curves, flat)]
+    return pl.concat(parts).sort("panel", "series", "x", maintain_order=True)
+
+
+def by_form(table: pl.DataFrame) -> pl.DataFrame:
+    """ρ of every world by form, for ``figures.boxes``: columns ``group``, ``value``."""
+    return table.select(_named("form", "kept").alias("group"), value="rho")
+
+
+def compared(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """By how much the ρ of one form is above that of another, in the same worlds.
+
+    A row for every task (and k̂, if both forms have one): ``gap`` is the mean over seeds of the
+    differences, with its 95 % interval ``low``, ``high``, and ``seeds``.
+    """
+    sides = [table.filter(form=form) for form in (first, second)]
+    for form, side in zip((first, second), sides, strict=True):
+        if not len(side):
+            raise DataError(f"The grid has no labels of the form {form!r}.")
+    both_kept = all(side["kept"].null_count() == 0 for side in sides)
+    on = [name for name in KEY if name != "form" and (name != "kept" or both_kept)]
+    mine, other = sides[0], sides[1].select(*on, second="rho")
+    paired = mine.join(other, on=on, maintain_order="left")
+    gaps = paired.with_columns(gap=pl.col("rho") - pl.col("second"))
+    by = [name for name in SETTINGS if name != "form"]
+    return _over_seeds(gaps, by, "gap")
+
+
+SCHEMA = {
+    "form": pl.String(),
+    "kept": pl.Int64(),
+    "items": pl.Int64(),
+    "classes": pl.Int64(),
+    "dimensions": pl.Int64(),
+    "flipped": pl.Float64(),
+    "spread": pl.Float64(),
+    "seed": pl.Int64(),
+    "rho": pl.Float64(),
+    "constraints": pl.Int64(),
+    "effective": pl.Int64(),
+}
+SETTINGS = ["dimensions", "items", "classes", "spread", "flipped", "form", "kept"]
+KEY = [*SETTINGS, "seed"]
+
+
+def _over_seeds(table: pl.DataFrame, by: list[str], column: str) -> pl.DataFrame:
+    """Mean of a column, its 95 % interval over seeds, and the number of seeds."""
+    spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
+    found = table.group_by(by, maintain_order=True).agg(pl.col(column).mean(), spread, count)
+    seeds = found["seeds"].to_numpy()
+    reach = student.ppf(0.975, np.maximum(seeds - 1, 1)) / np.sqrt(seeds)
+    half = pl.col("half") * pl.Series(reach)  # null with one seed, whose spread is not known
+    ends = ((pl.col(column) - half).alias("low"), (pl.col(column) + half).alias("high"))
+    return found.with_columns(*ends).select(*by, column, "low", "high", "seeds")
+
+
+def _named(form: str, kept: str) -> pl.Expr:
+    return (
+        pl.when(pl.col(kept).is_null())
+        .then(pl.col(form))
+        .otherwise(pl.format("{}, k̂ = {}", form, kept))
+    )
+
+
+def _where() -> pl.Expr:
+    plain = pl.format("d = {}", "dimensions")
+    wrong = pl.format(", ε = {}", "flipped")
+    wide = pl.format(", spread {}", "spread")
+    return pl.concat_str(
+        plain,
+        pl.when(pl.col("flipped") > 0).then(wrong).otherwise(pl.lit("")),
+        pl.when(pl.col("spread") != 1).then(wide).otherwise(pl.lit("")),
+    )
+
+
+def _asks(forms: Sequence[str], kept: Sequence[int], classes: int) -> tuple[Ask, ...]:
+    asks = []
+    for form in forms:
+        if form == PCA or find(LABELS, form, what="form of label").has_kept:
+            asks += [Ask(form, each) for each in kept if each <= classes]
+        else:
+            asks.append(Ask(form))
+    return tuple(asks)
+
+
+def _merged(points: Sequence[Point]) -> list[Point]:
+    """One point a world, with everything that is asked of it."""
+    asks: dict[Point, dict[Ask, None]] = {}
+    for point in points:
+        asks.setdefault(replace(point, asks=()), {}).update(dict.fromkeys(point.asks))
+    return [replace(world, asks=tuple(asked)) for world, asked in asks.items()]
+
+
+def _needs_curve(point: Point) -> bool:
+    forms = {ask.form for ask in point.asks}
+    return PCA in forms or ("soft" in forms and not point.flipped)
+
+
+def _row(point: Point, ask: Ask, world: World, curve: Floats) -> Found:
+    row: Found = {"form": ask.form, "kept": ask.kept, "constraints": None, "effective": None}
+    if ask.form == PCA:
+        assert ask.kept is not None
+        return row | {"rho": float(curve[min(ask.kept, len(curve)) - 1])}
+    rankings = rank_scores(scores_of(world, ask.form, ask.kept))
+    rho = _recovered(point, rankings, world)
+    if ask.form == "soft" and not point.flipped:
+        row["effective"] = effective_dimensionality(curve, rho)
+    return row | {"rho": rho, "constraints": rankings.constraints}
+
+
+def _recovered(point: Point, rankings: Rankings, world: World) -> float:
+    rng = stream(point, "fit")
+    if point.flipped:
+        answers = flip(mine(rankings), point.flipped, rng=stream(point, "channel"))
+        gram = gnmds_triplets(answers, rng=rng).gram
+    else:
+        gram = gnmds_rankings(rankings, rng=rng).gram
+    return float(np.nan_to_num(spearman(gram, world.similarity), nan=0.0))
