@@ -33,6 +33,8 @@ from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import PUBLISHED
+from sfumato.plan.cost import UTILITIES
+from sfumato.plan.information import FORMS
 from sfumato.studies.arms import ARMS
 from sfumato.studies.shipped import STUDIES
 from sfumato.studies.sources import SOURCES
@@ -63,6 +65,8 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "study": STUDIES,
     "data source of studies": SOURCES,
     "arm": ARMS,
+    "form of answer": FORMS,
+    "utility": UTILITIES,
 }
 
 

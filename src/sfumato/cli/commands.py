@@ -9,6 +9,7 @@ import typer
 from sfumato.cli import options as given
 from sfumato.cli.audit import audit
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.plan import plan
 from sfumato.cli.progress import progress, say
 from sfumato.cli.run import report, run
 from sfumato.errors import DataError
@@ -33,6 +34,7 @@ data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is h
 app.add_typer(data_app, name="data", no_args_is_help=True)
 app.command()(audit)
 app.command()(evaluate)
+app.command()(plan)
 app.command()(run)
 app.command()(report)
 

@@ -1,0 +1,163 @@
+"""``sfumato plan``: which labels to collect, before money is spent."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli import options as given
+from sfumato.cli.progress import progress
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from sfumato.plan.advise import Advice
+
+__all__ = ["plan"]
+
+
+def plan(
+    items: Annotated[int, typer.Option("--items", help="How many items are to be labelled.")],
+    classes: Annotated[int, typer.Option("--classes", help="How many classes there are.")],
+    dimensions: Annotated[
+        int | None,
+        typer.Option("--dimensions", help="Of the space behind the items, where known."),
+    ] = None,
+    forms: Annotated[
+        str, typer.Option("--forms", help="Forms of answers to choose among, with commas.")
+    ] = "",
+    kept: Annotated[
+        str, typer.Option("--kept", help="Classes a sparse answer names, with commas.")
+    ] = "2",
+    cost: Annotated[
+        list[str] | None,
+        typer.Option("--cost", metavar="FORM=SECONDS", help="Of one answer; repeatable."),
+    ] = None,
+    error: Annotated[
+        list[str] | None,
+        typer.Option("--error", metavar="FORM=SHARE", help="Comparisons an answer gets wrong."),
+    ] = None,
+    pilot: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form a file."
+        ),
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option("--beta", help="What a unit of cost is worth in utility.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", help="What may be spent on an item.")
+    ] = None,
+    people: Annotated[
+        int, typer.Option("--people", min=1, help="People an item, with --beta.")
+    ] = 1,
+    utility: Annotated[
+        str, typer.Option("--utility", help="How recovered similarity is valued.")
+    ] = "linear",
+    known: Annotated[
+        Path | None,
+        typer.Option("--known", help="Cheap labels of the items: says which to ask about first."),
+    ] = None,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
+) -> None:
+    """Which labels to collect for so many items and classes, at what cost."""
+    import numpy as np
+
+    from sfumato.labels.files import read_labels
+    from sfumato.plan.advise import Task, advise, plan_json
+    from sfumato.plan.cost import given_costs
+
+    task = Task(
+        items,
+        classes,
+        dimensions,
+        forms=tuple(_listed(forms)) or None,
+        kept=tuple(_whole(text) for text in _listed(kept)),
+        beta=beta,
+        budget=budget,
+        people=people,
+        utility=utility,
+    )
+    rng = np.random.default_rng(seed)
+    with progress("Weighing the forms"):
+        advice = advise(
+            task,
+            pilots=[_piloted(text, rng) for text in pilot or ()],
+            costs=given_costs(_numbers(cost or (), "--cost"), kept=task.kept[0]),
+            errors=_numbers(error or (), "--error"),
+            known=None if known is None else read_labels(known),
+            rng=rng,
+        )
+    found = plan_json(task, advice)
+    if as_json:
+        typer.echo(json.dumps(found, allow_nan=False))
+        return
+    _show(found, advice)
+
+
+def _piloted(text: str, rng: Any) -> Any:
+    from sfumato.judgments.formats import read
+    from sfumato.judgments.formats.reading import ReadOptions
+    from sfumato.judgments.judgments import Judgments
+    from sfumato.plan.pilot import pilot
+
+    format_name, _, name = text.rpartition("=")
+    found = read(Path(name), format_name or "sfumato", ReadOptions())
+    if not isinstance(found, Judgments):
+        raise DataError(f"{name} holds no judgments of single items, which a pilot needs.")
+    return pilot(found, rng=rng)
+
+
+def _numbers(texts: Sequence[str], option: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        form, _, number = text.partition("=")
+        try:
+            found[form] = float(number)
+        except ValueError:
+            raise DataError(f"{option} takes FORM=NUMBER, such as soft=15, not {text!r}.") from None
+    return found
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise DataError(f"--kept takes whole numbers with commas, not {text!r}.") from None
+
+
+def _show(found: dict[str, Any], advice: "Advice") -> None:
+    from sfumato.cli.show import say, tabulate
+
+    kept = "" if advice.kept is None else f" with {advice.kept} classes an answer"
+    sure = "" if advice.probability is None else f" (probability {advice.probability:.2f})"
+    say(f"Collect {advice.form} answers{kept}{sure}.")
+    for reason in advice.reasons:
+        say(f"- {reason}")
+    rows = [
+        (
+            each.form if each.kept is None else f"{each.form} ({each.kept} classes)",
+            f"{each.probability:.2f}",
+            f"{each.people:.1f}",
+            f"{each.rho:.2f} [{each.rho_low:.2f}, {each.rho_high:.2f}]",
+            f"{each.cost:,.0f} {each.unit} ({each.cost_source})",
+        )
+        for each in advice.alternatives
+    ]
+    header = ("form", "probability", "people an item", "similarity recovered", "cost of all")
+    tabulate("Alternatives, by simulated people", header, rows)
+    information = [
+        (form, f"{each['constraints']:,}", f"{each['ratio']:.4f}")
+        for form, each in found["information"].items()
+    ]
+    tabulate("What an answer tells", ("form", "comparisons fixed", "share of all"), information)
+    if advice.first:
+        shown = ", ".join(advice.first[:10])
+        say(f"\nAsk first about {len(advice.first)} items: {shown} …")
