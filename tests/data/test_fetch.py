@@ -209,7 +209,7 @@ def test_server_that_cannot_continue_sends_the_whole_file_once(
     fetched = fetch(dataset, tmp_path)
 
     assert fetched[0].read_bytes() == BIG
-    assert server.sent == sent
+    assert sorted(server.sent) == sorted(sent)  # noted when sent whole, by a thread a request
     assert left_over(tmp_path) == ["big.bin"]
 
 
@@ -228,7 +228,7 @@ def test_interrupted_then_tried_again_ends_with_the_whole_file(
     fetched = fetch(dataset, tmp_path)
 
     assert fetched[0].read_bytes() == BIG
-    assert server.sent == [100_000, 156_000]
+    assert sorted(server.sent) == [100_000, 156_000]
 
 
 @pytest.mark.parametrize("old", [b"another file", BIG + b"and more"])

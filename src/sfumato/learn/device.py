@@ -1,7 +1,7 @@
 """Choose where a network runs and with how many digits: by the device, not by options."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
@@ -13,13 +13,14 @@ def best_device() -> torch.device:
     return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
 
 
-def precision(device: torch.device) -> torch.autocast:
+def precision(device: torch.device) -> AbstractContextManager[object]:
     """bfloat16 where the GPU computes it itself, float32 elsewhere: on a CPU it is slower.
 
     bfloat16 has float32's range, so gradients need no scaling.
     """
-    mixed = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed)
+    if device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+    return nullcontext()
 
 
 @contextmanager

@@ -150,9 +150,12 @@ class _Run:
     ) -> None:
         self.recipe, self.targets, self.generator = recipe, targets, generator
         self.network, self.device = network, network.mean.device
-        self.images = as_tensor(examples).to(self.device)
+        images = as_tensor(examples).to(self.device)
         if not recipe.augment:  # nothing changes the pixels: normalise them once, not every time
-            self.images = self.network.normalised(self.images)
+            images = self.network.normalised(images)
+        self.shape = images.permute(0, 2, 3, 1).shape[1:]  # height, width, channels
+        self.rows = images.permute(0, 2, 3, 1).reshape(len(images), -1)  # an image a row
+        self.weights = list(self.network.parameters())
         self.validation = None if validation is None else _aligned(validation, targets.classes)
         self.watch = watch
         self.optimizer = _optimizer(recipe, self.network)
@@ -188,15 +191,17 @@ class _Run:
         """One pass over the training part; the mean loss."""
         self.network.train()
         targets = self.targets.draw(self.generator).to(self.device)  # (items, classes)
-        order = torch.randperm(len(self.images), generator=self.generator).to(self.device)
+        order = torch.randperm(len(self.rows), generator=self.generator).to(self.device)
         summed = torch.zeros((), dtype=torch.float64, device=self.device)
         for batch in order.split(self.recipe.batch_size):
             with precision(self.device):
-                loss = self._loss(self.images[batch], targets.index_select(0, batch))
-            self.optimizer.zero_grad()
+                images = self.rows.index_select(0, batch).view(-1, *self.shape)
+                loss = self._loss(images.permute(0, 3, 1, 2), targets.index_select(0, batch))
+            for weight in self.weights:  # what zero_grad does, without its book-keeping
+                weight.grad = None
             loss.backward()
             if self.recipe.clip is not None:
-                nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+                nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
             self.optimizer.step()
             summed.add_(loss.detach(), alpha=len(batch))
         total = float(summed)
@@ -206,7 +211,7 @@ class _Run:
                 f"diverged. Lower the learning rate ({self.recipe.learning_rate}) or clip "
                 "the gradient."
             )
-        return total / len(self.images)
+        return total / len(self.rows)
 
     def _loss(self, images: Tensor, targets: Tensor) -> Tensor:
         if self.recipe.augment:

@@ -1,39 +1,57 @@
 import pytest
 import torch
-from torch import Tensor, nn
+import torch.nn.functional as F
+from torch import Tensor
 
-from sfumato.learn.networks.pool import MaxPool2
+from sfumato.learn.networks.pool import PooledConv
 
-
-def pooled(pool: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
-    """Its output, and the gradient of a weighted sum of it."""
-    images = images.clone().requires_grad_()
-    found = pool(images)
-    weight = torch.arange(found.numel(), dtype=torch.float32).reshape(found.shape)
-    (found * weight).sum().backward()
-    assert images.grad is not None
-    return found.detach(), images.grad
+SHAPES = [(3, 1, 28, 28), (2, 3, 12, 16), (2, 1, 13, 15), (1, 3, 12, 12)]
 
 
-@pytest.mark.parametrize("shape", [(3, 6, 28, 28), (2, 1, 4, 6), (2, 3, 7, 9), (1, 16, 2, 2)])
+def layer(channels: int) -> PooledConv:
+    torch.manual_seed(0)
+    return PooledConv(channels, 6, 5, padding=2)
+
+
+def drawn(shape: tuple[int, int, int, int]) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
+
+
+def plain(pooled: PooledConv, images: Tensor) -> Tensor:
+    """A convolution, and then a pool of its own."""
+    return F.max_pool2d(F.conv2d(images, pooled.weight, pooled.bias, padding=2), 2)
+
+
+def gradients(found: Tensor, *inputs: Tensor) -> list[Tensor]:
+    weight = torch.linspace(-1, 1, found.numel()).reshape(found.shape)
+    return list(torch.autograd.grad((found * weight).sum(), inputs))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
-def test_values_and_gradients_are_those_of_torch(
+def test_values_and_gradients_are_those_of_a_convolution_and_a_pool(
     shape: tuple[int, int, int, int], layout: torch.memory_format
 ) -> None:
-    images = torch.randn(shape, generator=torch.Generator().manual_seed(0)).contiguous(
-        memory_format=layout
-    )
+    pooled = layer(shape[1])
+    images = drawn(shape).contiguous(memory_format=layout).requires_grad_()
+    assert pooled.bias is not None
+    inputs = (images, pooled.weight, pooled.bias)
 
-    ours, torchs = pooled(MaxPool2(), images), pooled(nn.MaxPool2d(2), images)
+    ours, theirs = pooled(images), plain(pooled, images)
     with torch.no_grad():
-        quick = MaxPool2()(images)
+        quick = pooled(images)
 
-    assert all(torch.equal(one, two) for one, two in zip(ours, torchs, strict=True))
-    assert torch.equal(quick, torchs[0])
+    assert torch.allclose(ours, theirs, atol=1e-5)
+    assert torch.equal(quick, ours)
+    for one, other in zip(gradients(ours, *inputs), gradients(theirs, *inputs), strict=True):
+        assert torch.allclose(one, other, atol=1e-4)
 
 
-def test_of_equal_values_exactly_one_gets_the_gradient() -> None:
-    _, gradient = pooled(MaxPool2(), torch.ones(1, 2, 4, 4))
+def test_blank_picture_gives_its_gradient_to_one_place_of_each_square() -> None:
+    pooled = layer(1)
+    images = torch.zeros(1, 1, 12, 12, requires_grad=True)
 
-    assert torch.equal(gradient.count_nonzero(), torch.tensor(7))  # the first weight is 0
-    assert gradient.sum() == sum(range(8))
+    ours = gradients(pooled(images), images, pooled.weight)
+    theirs = gradients(plain(pooled, images), images, pooled.weight)
+
+    assert all(torch.allclose(one, two, atol=1e-5) for one, two in zip(ours, theirs, strict=True))

@@ -3,7 +3,7 @@
 from torch import nn
 
 from sfumato.learn.networks.network import ImageShape, Network
-from sfumato.learn.networks.pool import MaxPool2
+from sfumato.learn.networks.pool import PooledConv
 
 __all__ = ["lenet"]
 
@@ -18,8 +18,7 @@ def lenet(classes: int, image_shape: ImageShape) -> Network:
     height, width, channels = image_shape
     maps = 16 * _after_two_pools(height) * _after_two_pools(width)
     body = nn.Sequential(
-        nn.Conv2d(channels, 6, 5, padding=2),
-        MaxPool2(),  # before the ReLU: the same values from a quarter of the work
+        PooledConv(channels, 6, 5, padding=2),  # before the ReLU: a quarter of its work
         nn.ReLU(inplace=True),
         nn.Conv2d(6, 16, 5),
         nn.MaxPool2d(2),
