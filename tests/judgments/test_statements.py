@@ -96,9 +96,14 @@ def test_oddities_of_other_forms_are_named(kind: str, answer: Any, expected: set
         ("top-two", {"first": "cat", "ruled_out": "dog"}, "not a list"),
         ("sliders", ["cat"], "not an object"),
         ("sparse", dict.fromkeys(CLASSES, 1), "3 classes are scored where 2"),
-        ("yes-no-unsure", {"cat": "maybe"}, "not yes, no or unsure"),
+        ("yes-no-unsure", {"cat": "maybe"}, "'maybe' for class 'cat' is not yes, no or unsure"),
+        ("yes-no-unsure", {"cat": ["yes"]}, "for class 'cat' is not yes, no or unsure"),
+        ("yes-no-unsure", {"cat": {"a": 1}}, "for class 'cat' is not yes, no or unsure"),
+        ("yes-no-unsure", {"cat": None}, "'null' for class 'cat' is not yes, no or unsure"),
         ("likely-set", ["cat", "cat"], "twice"),
         ("confidence", {"choice": "cat", "confidence": "sure"}, "not one of guessing, probably"),
+        ("confidence", {"choice": "cat", "confidence": ["probably"]}, "not one of guessing"),
+        ("confidence", {"choice": ["cat"], "confidence": "probably"}, "No class is called"),
     ],
 )
 def test_answer_of_another_form_is_refused_with_its_reason(

@@ -65,12 +65,18 @@ def test_rounding_of_float32_predictions_is_undone(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("x.csv", "cat,dog\n1,0\n", "no column 'item'"),
-        ("x.csv", "item,cat,dog\ni,1,zero\n", r"row 1, column 'dog': 'zero' is no number"),
+        (
+            "x.csv",
+            "item,cat,dog\ni,1,zero\n",
+            r"row 1 \(item 'i'\), column 'dog': 'zero' is no number",
+        ),
         ("x.csv", "item,cat,dog\ni,1,0.5\n", r"x.csv: .* item 'i' by somebody sum to 1.5"),
         ("x.json", '{"i": [1], "j": [1, 0]}', "rows of one length"),
         ("x.json", "[1]", "holds no labels"),
         ("x.txt", "", "is not a label file"),
         ("x.npy", "text", "cannot be read"),
+        ("x.npy", "", "cannot be read"),
+        ("x.npz", "PK\x03\x04", "cannot be read"),
         ("x.parquet", "text", "cannot be read"),
     ],
 )

@@ -88,6 +88,20 @@ def test_votes_that_differ_contradict_one_comparison_and_votes_that_agree_state_
     assert told.cost.value == 2
 
 
+def test_ranking_keeps_as_many_classes_as_people_name_and_its_cost_is_for_that_many() -> None:
+    rows = [("a", "p", ["cat"]), ("a", "q", ["dog", "cat", "deer"]), ("b", "p", ["deer", "cat"])]
+    table = pl.DataFrame(
+        [(item, who, json.dumps(named), "first", 4.0) for item, who, named in rows],
+        schema=["item", "annotator", "answer", "view", "seconds"],
+        orient="row",
+    )
+
+    told = pilot(Judgments(ask("ranking", CLASSES), table), rng=rng(), draws=5)
+
+    assert told.cost is not None
+    assert (told.form, told.kept, told.cost.kept) == ("sparse", 2, 2)
+
+
 def test_repeats_compare_people_with_themselves_only() -> None:
     told = pilot(
         votes(("a", "p", "cat", "first"), ("a", "p", "cat", "repeat"), ("a", "q", "dog", "first"),

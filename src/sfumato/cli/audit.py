@@ -3,76 +3,81 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli import options as given
 from sfumato.cli.progress import progress, say
 
+if TYPE_CHECKING:
+    from sfumato.studies.audit_files import AuditedFiles, AuditSettings, AuditSources
+
 __all__ = ["audit"]
 
 
+Labels = Annotated[Path | None, typer.Option("--labels", help="People's label distributions.")]
+JudgmentsInstead = Annotated[
+    Path | None, typer.Option("--judgments", help="The judgments, instead of --labels.")
+]
+Recipe = Annotated[
+    str | None,
+    typer.Option("--recipe", help="How one judgment becomes a distribution (docs/label.md)."),
+]
+Images = Annotated[
+    Path | None, typer.Option("--images", help="Folder or zip archive of the pictures.")
+]
+PictureTable = Annotated[
+    Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
+]
+NamedPredictions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--predictions",
+        metavar="[NAME=]FILE",
+        help="A model's stored predictions; repeatable. original=, majority= and soft= name "
+        "what it learnt from.",
+    ),
+]
+Dynamics = Annotated[
+    Path | None,
+    typer.Option("--dynamics", help="What models believed after each epoch (.npz)."),
+]
+Near = Annotated[
+    bool, typer.Option("--near/--no-near", help="Whether to seek near duplicates too.")
+]
+AuditFolder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Folder for all tables and the datasheet draft."),
+]
+AlsoDrawn = Annotated[
+    bool, typer.Option("--report", help="Also draw one HTML page into the folder.")
+]
+
+
 def audit(
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="People's label distributions.")
-    ] = None,
-    judgments: Annotated[
-        Path | None, typer.Option("--judgments", help="The judgments, instead of --labels.")
-    ] = None,
+    labels: Labels = None,
+    judgments: JudgmentsInstead = None,
     format_: given.Format = "sfumato",
-    recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", help="How one judgment becomes a distribution (docs/label.md)."),
-    ] = None,
+    recipe: Recipe = None,
     original: given.Original = None,
-    images: Annotated[
-        Path | None, typer.Option("--images", help="Folder or zip archive of the pictures.")
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictions",
-            metavar="[NAME=]FILE",
-            help="A model's stored predictions; repeatable. original=, majority= and soft= name "
-            "what it learnt from.",
-        ),
-    ] = None,
-    dynamics: Annotated[
-        Path | None,
-        typer.Option("--dynamics", help="What models believed after each epoch (.npz)."),
-    ] = None,
-    near: Annotated[
-        bool, typer.Option("--near/--no-near", help="Whether to seek near duplicates too.")
-    ] = True,
+    images: Images = None,
+    table: PictureTable = None,
+    predictions: NamedPredictions = None,
+    dynamics: Dynamics = None,
+    near: Near = True,
     logits: given.Logits = False,
     shared_items: given.SharedItems = False,
     classes: given.Classes = None,
     draws: given.Draws = 1000,
     seed: given.Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder for all tables and the datasheet draft."),
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="Also draw one HTML page into the folder.")
-    ] = False,
+    output: AuditFolder = None,
+    report: AlsoDrawn = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Duplicates, leakage, label variation, mode shift, data maps, alignment of models."""
     from sfumato.judgments.formats.reading import read_classes
-    from sfumato.studies.audit_files import (
-        AuditSettings,
-        AuditSources,
-        audit_files,
-        draw_audit,
-        named_predictions,
-        told,
-        write_audit,
-    )
+    from sfumato.studies.audit_files import AuditSettings, AuditSources, named_predictions
 
     if report and output is None:
         raise typer.BadParameter("--report needs a folder to draw into: -o FOLDER.")
@@ -95,23 +100,46 @@ def audit(
         draws=draws,
         seed=seed,
     )
+    audited = _audited(sources, settings)
+    written = [] if output is None else _write(audited, sources, output, report=report)
+    _tell(audited, written, output, as_json=as_json)
+
+
+def _audited(sources: "AuditSources", settings: "AuditSettings") -> "AuditedFiles":
+    from sfumato.studies.audit_files import audit_files
+
     with progress("Auditing") as advance:
         audited = audit_files(sources, settings, advance=advance)
     for remark in audited.remarks:
         say(remark)
-    written = []
-    if output is not None:
-        written = write_audit(audited, output)
-        if report:
-            title = f"Audit of {(labels or judgments or images or dynamics or output).stem}"
-            written.append(draw_audit(audited, output, title=title).name)
-    found = {**told(audited), "written": None if output is None else str(output)}
+    return audited
+
+
+def _write(
+    audited: "AuditedFiles", sources: "AuditSources", folder: Path, *, report: bool
+) -> list[str]:
+    """Write the tables, and the page where it is asked for; the names of what was written."""
+    from sfumato.studies.audit_files import draw_audit, write_audit
+
+    written = write_audit(audited, folder)
+    if report:
+        of = sources.labels or sources.judgments or sources.images or sources.dynamics or folder
+        written.append(draw_audit(audited, folder, title=f"Audit of {of.stem}").name)
+    return written
+
+
+def _tell(
+    audited: "AuditedFiles", written: Sequence[str], folder: Path | None, *, as_json: bool
+) -> None:
+    from sfumato.studies.audit_files import told
+
+    found = {**told(audited), "written": None if folder is None else str(folder)}
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
     _show(found)
-    if output is not None:
-        typer.echo(f"\nWrote {', '.join(written)} to {output}.")
+    if folder is not None:
+        typer.echo(f"\nWrote {', '.join(written)} to {folder}.")
 
 
 def _show(found: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.data.filled import filled
 from sfumato.data.images import ImageSet
 from sfumato.data.pictures import Size, decode, resize
 from sfumato.errors import DataError
@@ -73,12 +74,7 @@ def _table(path: Path) -> pl.DataFrame:
                 f"{path.name} has no column {name!r}; it has {', '.join(table.columns)}. Expected "
                 "item, label and, if wanted, split."
             )
-    if "split" not in table.columns:
-        table = table.with_columns(split=pl.lit("all"))
-    for name in (*NEEDED, "split"):
-        empty = table[name].is_null().arg_true()
-        if len(empty):
-            raise DataError(f"{path.name}, row {empty[0] + 1}: {name!r} is empty.")
+    table = filled(table, NEEDED, path=path)
     if table.is_empty():
         raise DataError(f"{path.name} has no rows.")
     twice = table["item"].filter(table["item"].is_duplicated())

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.data.fetch import Dataset, RemoteFile, locate
+from sfumato.data.filled import filled
 from sfumato.data.images import ImageSet
 from sfumato.data.pictures import decode
 from sfumato.errors import DataError
@@ -89,13 +90,7 @@ def _table(path: Path) -> pl.DataFrame:
         raise DataError(f"{path.name} has no column {missing[0]!r}; needed are {NEEDED}.")
     if table.is_empty():
         raise DataError(f"{path.name} has no rows.")
-    if "split" not in table.columns:
-        table = table.with_columns(split=pl.lit("all"))
-    for name in (*NEEDED, "split"):
-        empty = table[name].is_null().arg_true()
-        if len(empty):
-            raise DataError(f"{path.name}, row {empty[0] + 1}: {name!r} is empty.")
-    return table
+    return filled(table, NEEDED, path=path)
 
 
 def _picture(value: Any, where: str) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluate.pairs import top_class
+from sfumato.labels.apportion import apportioned
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.names import sorted_names
@@ -214,7 +215,7 @@ def difficulty_split(
     groups = {
         key: [strata[key][k] for k in rng.permutation(len(strata[key]))] for key in sorted(strata)
     }
-    sizes = _sizes([len(group) for group in groups.values()], shares)
+    sizes = apportioned([len(group) for group in groups.values()], shares)
     parts: tuple[set[str], set[str], set[str]] = set(), set(), set()
     for group, (first, second, _) in zip(groups.values(), sizes, strict=True):
         chosen = (group[:first], group[first : first + second], group[first + second :])
@@ -273,26 +274,6 @@ def _regions(
         "easy" if is_easy else "hard" if is_hard else "ambiguous"
         for is_easy, is_hard in zip(easy, hard, strict=True)
     )
-
-
-def _sizes(strata: Sequence[int], shares: tuple[float, float, float]) -> list[list[int]]:
-    """How many of each stratum go to each part: rounded down, or one more; so are the totals.
-
-    What does not divide goes to test, then to validation, as in the published sizes 2,131, 457
-    and 457. Inside a stratum the part that lacks most of its total comes first.
-    """
-    exact = np.outer(strata, shares).round(9)  # 0.29 × 100 is 28.999999999999996
-    total = (sum(strata) * np.array(shares)).round(9)
-    wanted = np.floor(total).astype(np.int64)
-    broken = [part for part in (2, 1, 0) if total[part] > wanted[part]]
-    wanted[broken[: sum(strata) - wanted.sum()]] += 1
-    sizes = np.floor(exact).astype(np.int64)
-    need = wanted - sizes.sum(axis=0)
-    for row, size in zip(sizes, strata, strict=True):
-        served = (-need).argsort(kind="stable")[: size - row.sum()]
-        row[served] += 1
-        need[served] -= 1
-    return sizes.tolist()
 
 
 def _fill(

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
-from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from scipy.special import softmax
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
+from sfumato.labels.stored import read_arrays, read_item_table, with_numbers
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json
 
 __all__ = ["ROUNDED_SUM", "Scale", "other_class_order", "read_original", "read_predictions"]
@@ -127,43 +127,19 @@ def _read(path: Path) -> _Stored:
 
 
 def _read_table(path: Path) -> _Stored:
-    try:
-        table = (
-            pl.read_parquet(path)
-            if path.suffix == ".parquet"
-            else pl.read_csv(path, infer_schema=False)
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
-    if "item" not in table.columns:
-        raise DataError(
-            f"{path.name} has no column 'item'. A file of predictions has item, then one column "
-            "a class."
-        )
-    items = tuple(table["item"].cast(pl.String).to_list())
+    table = read_item_table(path, what="A file of predictions")
+    items = tuple(table["item"].to_list())
     if None in items:
         raise DataError(f"{path.name}, row {items.index(None) + 1}, column 'item' is empty.")
     names = [name for name in table.columns if name not in ("item", "annotator")]
     if len(names) == 1 and names[0] in LABEL_COLUMNS:
         return _Stored(table[names[0]].cast(pl.String).to_numpy(), items, None)
-    numbers = table.select(pl.col(names).cast(pl.Float64, strict=False))
-    for name in names:
-        lost = numbers[name].is_null()
-        if lost.any():
-            row = int(lost.arg_max() or 0)
-            raise DataError(
-                f"{path.name}, row {row + 1} (item {items[row]!r}), column {name!r}: "
-                f"{table[name][row]!r} is no number."
-            )
+    numbers = with_numbers(path, table, names).select(names)
     return _Stored(numbers.to_numpy(), items, tuple(names))
 
 
 def _read_array(path: Path) -> _Stored:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        stored = {"probs": loaded} if path.suffix == ".npy" else dict(loaded)
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise DataError(f"{path.name} cannot be read: {error}.") from None
+    stored = read_arrays(path)
     named: tuple[Literal["probs", "logits"], ...] = ("probs", "logits")
     present = [name for name in named if name in stored]
     if len(present) != 1:

@@ -237,8 +237,8 @@ def _yes_no_unsure(question: Question, answer: Any) -> _Stated:
     fields = _fields(answer)
     given: dict[str, list[str]] = {"yes": [], "no": [], "unsure": []}
     for name, value in fields.items():
-        if value not in given:
-            raise BadAnswer(f"{value!r} for class {name!r} is not yes, no or unsure")
+        if not isinstance(value, str) or value not in given:
+            raise BadAnswer(f"{_short(value)} for class {name!r} is not yes, no or unsure")
         given[value].append(_known(question, name))
     stated = _Stated(ruled_out=given["no"], unsure=given["unsure"])
     stated.named = [given["yes"], given["unsure"]] if given["yes"] else []
@@ -272,10 +272,11 @@ def _ranking(question: Question, answer: Any) -> _Stated:
 def _confidence(question: Question, answer: Any) -> _Stated:
     fields = _fields(answer, needed=("choice", "confidence"))
     levels: Mapping[str, float] = question.options["levels"]
-    if fields["confidence"] not in levels:
-        raise BadAnswer(f"confidence {fields['confidence']!r} is not one of {', '.join(levels)}")
+    level = fields["confidence"]
+    if not isinstance(level, str) or level not in levels:
+        raise BadAnswer(f"confidence {_short(level)} is not one of {', '.join(levels)}")
     chosen = _known(question, fields["choice"])
-    return _Stated(mass={chosen: levels[fields["confidence"]]}, named=[[chosen]])
+    return _Stated(mass={chosen: levels[level]}, named=[[chosen]])
 
 
 _PARSERS: dict[str, Callable[[Question, Any], _Stated]] = {

@@ -16,6 +16,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
+from sfumato.labels.stored import read_arrays, read_item_table, with_numbers
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
 __all__ = [
@@ -129,31 +130,14 @@ def _read_beside(path: Path, provenance: Provenance) -> tuple[NDArray[np.float64
 
 
 def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    try:
-        if path.suffix == ".parquet":
-            table = pl.read_parquet(path)
-        else:
-            table = pl.read_csv(path, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
-    if "item" not in table.columns:
-        raise DataError(
-            f"{path.name} has no column 'item'. A label file has item, then one column a class."
-        )
+    table = read_item_table(path, what="A label file")
     if "annotator" not in table.columns:
         table = table.with_columns(annotator=pl.lit(None, dtype=pl.String))
     names = _in_order(
         path, [name for name in table.columns if name not in ("item", "annotator")], classes
     )
-    numbers = table.with_columns(pl.col(names).cast(pl.Float64, strict=False))
-    for name in names:
-        lost = numbers[name].is_null()
-        if lost.any():
-            row = int(lost.arg_max() or 0)
-            raise DataError(
-                f"{path.name}, row {row + 1}, column {name!r}: {table[name][row]!r} is no number."
-            )
-    return numbers.with_columns(pl.col("item", "annotator").cast(pl.String)), names
+    table = table.with_columns(pl.col("annotator").cast(pl.String))
+    return with_numbers(path, table, names), names
 
 
 def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
@@ -184,11 +168,7 @@ def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame,
 def _from_array(path: Path, classes: Sequence[str] | None) -> LabelSet:
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
-    try:
-        loaded = np.load(path)
-        stored = {"probs": loaded} if path.suffix == ".npy" else dict(loaded)
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {error}.") from None
+    stored = read_arrays(path)
     if "probs" not in stored or stored["probs"].ndim != 2:
         raise DataError(f"{path.name} holds no array 'probs' of shape (items, classes).")
     probs = stored["probs"].astype(np.float64)

@@ -14,9 +14,9 @@ from itertools import chain
 from typing import Literal, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.labels.apportion import apportioned
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import sorted_names
 
@@ -345,34 +345,11 @@ def _parts(
 ) -> list[tuple[str, ...]]:
     """One part a share, training first, each in the items' order."""
     groups = _shuffled_groups(items, strata, rng)
-    sizes = _rounded([len(group) for group in groups.values()], np.array(shares) / sum(shares))
+    sizes = apportioned([len(group) for group in groups.values()], shares)
     part_of: dict[str, int] = {}
     for group, counts in zip(groups.values(), sizes, strict=True):
         part_of |= dict(zip(group, np.arange(len(shares)).repeat(counts), strict=True))
     return [tuple(item for item in items if part_of[item] == part) for part in range(len(shares))]
-
-
-def _rounded(sizes: Sequence[int], shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Whole numbers (strata, parts) near sizes × shares, whose sums are right both ways.
-
-    Each is the product rounded down, or one more; so is each part's total. That such a table
-    exists for up to three parts, and that serving the neediest part first finds it, is the
-    theorem of Gale and Ryser on tables of zeros and ones.
-    """
-    assert len(shares) <= 3
-    exact = np.outer(sizes, shares).round(9)  # 0.29 × 100 is 28.999999999999996
-    low = np.floor(exact).astype(np.int64)
-    total = (sum(sizes) * shares).round(9)
-    wanted = np.floor(total).astype(np.int64)
-    broken = [part for part in reversed(range(len(shares))) if total[part] > wanted[part]]
-    wanted[broken[: sum(sizes) - wanted.sum()]] += 1  # the last part comes first
-    need = wanted - low.sum(axis=0)
-    for row, size in zip(low, sizes, strict=True):
-        served = (-need).argsort(kind="stable")[: size - row.sum()]
-        row[served] += 1
-        need[served] -= 1
-    assert not need.any()
-    return low
 
 
 def _shuffled_groups(

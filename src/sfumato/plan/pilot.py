@@ -29,7 +29,7 @@ from sfumato.labels.build import build
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.plan.cost import Cost
 from sfumato.plan.expected import contradictions, embedded, item_errors
-from sfumato.plan.times import FORM_OF_QUESTION, Middle, measured_cost
+from sfumato.plan.times import FORM_OF_QUESTION, Middle, kept_classes, measured_cost
 from sfumato.provenance import Step
 
 __all__ = ["RECIPE_OF_QUESTION", "ErrorRate", "How", "Piloted", "error_rate", "flipped", "pilot"]
@@ -121,7 +121,7 @@ def pilot(
     error = error_rate(crowd, how, ratings=ratings, repeats=repeats, draws=draws, rng=rng)
     timed = chosen.table["seconds"].drop_nulls().len() > 0
     cost = measured_cost(judgments, by=by, rng=rng, draws=draws) if timed else None
-    kept = _kept(chosen)
+    kept = kept_classes(chosen)
     return Piloted(form, kept, error, cost, crowd, len(crowd) / len(np.unique(crowd.item)))
 
 
@@ -167,34 +167,6 @@ def flipped(contradicted: Array) -> Array:
 
 def _crowd(judgments: Judgments) -> CrowdLabels:
     return build(judgments, RECIPE_OF_QUESTION[judgments.question.kind]).crowd
-
-
-def _kept(judgments: Judgments) -> int | None:
-    """The k̂ of the form; of a ranking, as many classes as people put in order on average."""
-    question = judgments.question
-    match question.kind:
-        case "top-two":
-            return 2
-        case "confidence":
-            return 1
-        case "sparse":
-            return int(question.options["count"])
-        case "top-class":
-            return len(question.options["subset"])
-        case "ranking":
-            named = (judgments.statements.rank > 0).sum(axis=1)[judgments.statements.index]
-            return max(1, round(float(named.mean())))
-        case (
-            "choose-one"
-            | "sliders"
-            | "typicality"
-            | "yes-no-unsure"
-            | "likely-set"
-            | "distribution"
-        ):
-            return None
-        case _:
-            assert_never(question.kind)
 
 
 def _crowd_of_repeats(judgments: Judgments) -> CrowdLabels | None:

@@ -21,6 +21,7 @@ __all__ = [
     "FORM_OF_QUESTION",
     "PUBLISHED_SECONDS",
     "Middle",
+    "kept_classes",
     "measured_cost",
     "measured_costs",
     "performance_by_seconds",
@@ -64,7 +65,8 @@ def measured_cost(
     Of judgments the ones labels are made from count: first views, each person once an item.
     """
     form = _form_of(answers)
-    table = (select(answers) if isinstance(answers, Judgments) else _first(answers)).table
+    chosen = select(answers) if isinstance(answers, Judgments) else _first(answers)
+    table = chosen.table
     timed = table.select("annotator", "seconds").drop_nulls("seconds")
     if not len(timed):
         raise DataError(
@@ -76,9 +78,36 @@ def measured_cost(
     people = timed["annotator"].drop_nulls().n_unique()
     low, high = _interval(seconds, who, by, rng=rng, draws=draws) if people > 1 else (None, None)
     value = float(_middle(seconds, by))
-    return Cost(
-        form, value, "seconds", low, high, _kept(answers), len(timed), people, source="measured"
-    )
+    kept = kept_classes(chosen) if isinstance(chosen, Judgments) else None
+    return Cost(form, value, "seconds", low, high, kept, len(timed), people, source="measured")
+
+
+def kept_classes(judgments: Judgments) -> int | None:
+    """The k̂ of the form; of a ranking, as many classes as people put in order on average."""
+    question = judgments.question
+    match question.kind:
+        case "top-two":
+            return 2
+        case "confidence":
+            return 1
+        case "sparse":
+            return int(question.options["count"])
+        case "top-class":
+            return len(question.options["subset"])
+        case "ranking":
+            named = (judgments.statements.rank > 0).sum(axis=1)[judgments.statements.index]
+            return max(1, round(float(named.mean())))
+        case (
+            "choose-one"
+            | "sliders"
+            | "typicality"
+            | "yes-no-unsure"
+            | "likely-set"
+            | "distribution"
+        ):
+            return None
+        case _:
+            assert_never(question.kind)
 
 
 def measured_costs(
@@ -148,33 +177,6 @@ def _form_of(answers: Judgments | Comparisons) -> str:
     if isinstance(answers, Judgments):
         return FORM_OF_QUESTION[answers.question.kind]
     return answers.question.kind
-
-
-def _kept(answers: Judgments | Comparisons) -> int | None:
-    if not isinstance(answers, Judgments):
-        return None
-    question = answers.question
-    match question.kind:
-        case "top-two":
-            return 2
-        case "confidence":
-            return 1
-        case "sparse":
-            return int(question.options["count"])
-        case "top-class":
-            return len(question.options["subset"])
-        case (
-            "choose-one"
-            | "sliders"
-            | "typicality"
-            | "yes-no-unsure"
-            | "likely-set"
-            | "ranking"
-            | "distribution"
-        ):
-            return None
-        case _:
-            assert_never(question.kind)
 
 
 def _first(answers: Comparisons) -> Comparisons:
