@@ -30,6 +30,8 @@ bench: .venv/installed-bench
 	$(BIN)/python benchmarks/aggregation.py
 	$(BIN)/python benchmarks/million_rows.py
 	$(BIN)/python benchmarks/training_speed.py
+	$(BIN)/python benchmarks/gnmds.py
+	$(BIN)/python benchmarks/advice.py
 
 docs-check: .venv/installed
 	$(BIN)/python -m pytest tests/test_docs.py
@@ -42,9 +44,9 @@ clean:
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[dev,learn,cluster,report]'
+	$(INSTALL) --editable '.[dev,learn,elicit,cluster,report]'
 	touch $@
 
 .venv/installed-bench: .venv/installed
-	$(INSTALL) --editable '.[dev,learn,cluster,report,bench]'
+	$(INSTALL) --editable '.[dev,learn,elicit,cluster,report,bench]'
 	touch $@

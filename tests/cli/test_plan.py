@@ -6,6 +6,9 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import SfumatoError
+from sfumato.plan.advise import rule_of_thumb
+from sfumato.studies import planned as studies_planned
+from sfumato.studies.planned import Planned
 
 SIZE = ("--items", "12", "--classes", "4", "--dimensions", "5")
 
@@ -52,6 +55,39 @@ def test_pilot_is_read_and_its_times_are_measured(tmp_path: Path) -> None:
     assert "seconds (measured)" in found
     with pytest.raises(SfumatoError, match="two forms to choose between"):
         run(*SIZE, "--pilot", str(path))
+
+
+def test_folder_gets_the_page_and_what_is_printed_stays_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(planned: Planned, folder: Path, *, advance: object) -> Path:
+        assert planned.costs["soft"].value == 15
+        assert planned.errors == {"hard": 0.1}
+        assert planned.seed == 7
+        return folder / "plan.html"
+
+    monkeypatch.setattr(studies_planned, "write_plan", written)
+    monkeypatch.setattr(
+        "sfumato.plan.advise.advise", lambda task, **told: rule_of_thumb(task.items, task.classes)
+    )
+    asked = (*SIZE, "--cost", "hard=2", "--cost", "soft=15", "--error", "hard=0.1", "--seed", "7")
+
+    plain, drawn = run(*asked), run(*asked, "-o", str(tmp_path / "mine"))
+    printed = json.loads(run(*asked, "--output", str(tmp_path / "mine"), "--json"))
+
+    assert drawn == f"{plain}\nPlan: {tmp_path / 'mine' / 'plan.html'}\n"
+    assert set(printed) == {"information", "advice"}
+
+
+def test_file_in_place_of_the_folder_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plan.html"
+    path.write_text("", encoding="utf-8")
+    monkeypatch.setattr("sfumato.plan.advise.advise", None)  # would fail if it were called
+
+    with pytest.raises(SfumatoError, match=r"plan\.html is a file"):
+        run(*SIZE, "-o", str(path))
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_default_grid_has_maps_curves_and_noise_and_each_world_once() -> None:
     )
     assert {(30, 30, 25, flip, 0) for flip in (0.1, 0.2, 0.3, 0.4)} <= worlds
     forms = {ask.form for p in points for ask in p.asks}
-    assert forms == {"hard", "soft", "sparse", "top-class", "pca"}
+    assert forms == {"hard", "soft", "sparse", "top-class", "top-class-zero", "pca"}
 
 
 def test_map_sizes_are_evenly_spaced() -> None:
@@ -247,7 +247,7 @@ def test_curves_have_level_lines_at_every_k_of_the_panel(table: pl.DataFrame) ->
     drawn = kept_curves(table).filter(panel="n = 30, k = 10, d = 25")
 
     soft = drawn.filter(series="soft")
-    assert drawn.columns == ["panel", "series", "x", "value"]
+    assert drawn.columns == ["panel", "series", "x", "value", "low", "high"]
     assert set(drawn["series"]) == {"hard", "soft", "sparse", "top-class", "pca"}
     assert soft["x"].to_list() == [2, 10]
     assert soft["value"].n_unique() == 1

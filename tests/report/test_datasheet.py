@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -197,3 +199,12 @@ def test_datasheet_of_cifar10s_tells_its_known_numbers(data_folder: Path) -> Non
     assert often.startswith("248 annotators gave 6,723 answers about 1,000 items")
     assert "Median 32.0 s" in answer_to(sheet, "collection", "How long")
     assert not sheet.simulated
+
+
+@pytest.mark.parametrize("module", ["datasheet", "numbers", "summary"])
+def test_what_draws_nothing_does_not_load_the_figures(module: str) -> None:
+    code = f"import sys, sfumato.report.{module}; print('matplotlib' in sys.modules)"
+
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout == "False\n"

@@ -10,7 +10,6 @@ from PIL import Image
 
 from sfumato.errors import DataError
 from sfumato.report.drawing import (
-    TAG,
     Basis,
     Drawing,
     finished,
@@ -18,9 +17,11 @@ from sfumato.report.drawing import (
     png_bytes,
     save,
     styles,
-    svg_text,
     written,
 )
+from sfumato.report.page import Page, Section, render, write
+
+TAG = "simulated annotators"
 
 
 def drawn(name: str = "one", *, simulated: bool = True) -> Drawing:
@@ -61,17 +62,35 @@ def test_same_drawing_gives_the_same_bytes(tmp_path: Path) -> None:
     second = [path.read_bytes() for path in save(drawn(), tmp_path / "b")]
 
     assert first == second
-    assert svg_text(drawn()) == svg_text(drawn())
+    assert drawn().svg == drawn().svg
+
+
+def test_svg_is_rendered_once_for_the_file_and_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = drawn()
+    kinds: list[str] = []
+    render = drawing.figure.savefig
+    monkeypatch.setattr(
+        drawing.figure,
+        "savefig",
+        lambda *args, **more: kinds.append(more["format"]) or render(*args, **more),  # type: ignore[func-returns-value]
+    )
+
+    save(drawing, tmp_path)
+    write(Page("A page", sections=(Section("One", blocks=(drawing,)),)), tmp_path / "page.html")
+
+    assert sorted(kinds) == ["png", "svg"]
 
 
 def test_nothing_of_time_or_program_is_written() -> None:
-    assert "<dc:date>" not in svg_text(drawn())
+    assert "<dc:date>" not in drawn().svg
     assert b"Software" not in png_bytes(drawn())
 
 
 def test_mark_is_inside_the_figure_and_in_every_row() -> None:
-    assert TAG in svg_text(drawn())
-    assert TAG not in svg_text(drawn(simulated=False))
+    assert TAG in drawn().svg
+    assert TAG not in drawn(simulated=False).svg
     assert drawn(simulated=False).table["simulated"].to_list() == [False] * 3
 
 
@@ -95,7 +114,7 @@ def test_name_that_is_no_file_name_is_refused(name: str, tmp_path: Path) -> None
 
 
 def test_text_in_the_svg_is_text() -> None:
-    assert "x &lt; y &amp; z" in svg_text(drawn())
+    assert "x &lt; y &amp; z" in drawn().svg
 
 
 def test_forty_nine_series_all_look_different() -> None:
@@ -141,3 +160,17 @@ def test_caption_says_items_people_seeds_and_interval() -> None:
         "n = 1 item; 2 simulated annotators; 1 seed (3); bars and bands: 95 % interval over items. "
         "Simulated annotators, not people."
     )
+
+
+def test_simulated_worlds_are_not_called_annotators() -> None:
+    figure, _ = panels(1)
+    basis = Basis(True, seeds=(0, 1, 2), made="worlds")
+    table = pl.DataFrame({"x": [1]})
+
+    drawing = finished("w", "Worlds", "What.", figure=figure, table=table, basis=basis)
+    page = render(Page("t", sections=(Section("s", blocks=(drawing,)),)))
+
+    assert drawing.caption == "What. 3 seeds (0 to 2). Simulated worlds, not people."
+    assert "simulated worlds" in drawing.svg
+    assert "Simulated worlds. What is marked" in page
+    assert "annotators" not in page

@@ -9,17 +9,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.report import figures
-from sfumato.report.drawing import TAG, Basis, Drawing, svg_text
+from sfumato.report.drawing import Basis, Drawing
 from sfumato.report.figures import galleries
 from sfumato.report.measure import Measure
 from sfumato.scores import Difference, Score, differences_table, scores_table
@@ -32,6 +34,7 @@ ARMS = ("original", "majority", "soft, all annotators", "smoothed")
 NETWORKS = ("LeNet", "small FFN", "deep FFN")
 CLASSES = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "bag", "boot")
 BASIS = Basis(True, items=400, seeds=(0, 1, 2, 3, 4, 5), interval="seeds", people=20)
+TAG = "simulated annotators"
 RNG = np.random.default_rng(7)
 
 
@@ -232,7 +235,7 @@ def words(drawing: Drawing, *, laid_out: bool = False) -> str:
     """All text of the SVG, which must be well-formed; laying it out takes most of the time."""
     if not laid_out:
         drawing.figure.set_layout_engine("none")
-    return " ".join(ET.fromstring(svg_text(drawing)).itertext())
+    return " ".join(ET.fromstring(drawing.svg).itertext())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -293,7 +296,7 @@ def test_names_are_text_and_nothing_else(name: str) -> None:
     drawing = case.draw(table)
 
     drawing.figure.set_layout_engine("none")
-    tree = ET.fromstring(svg_text(drawing))
+    tree = ET.fromstring(drawing.svg)
     kinds = {element.tag.split("}")[1] for element in tree.iter()}
     assert not kinds & {"script", "b"}
 
@@ -353,6 +356,118 @@ def test_dot_of_a_score_is_where_its_value_is() -> None:
     assert spans == [[[0.5, 0], [0.875, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first arm is on top
+
+
+@pytest.mark.parametrize("draw", [f.by_arm, f.leaderboard])
+def test_reference_lines_are_named_outside_the_data(draw: Callable[..., Drawing]) -> None:
+    lines = {"cross_entropy": {"entropy floor": 0.25, "oracle": 0.5}, "kl": {"not drawn": 0.1}}
+    table = scores_table([Score("cross_entropy", 0.75, "a"), Score("accuracy", 0.75, "a")])
+
+    drawing = draw(table, MEASURES, references=lines)
+
+    panel = drawing.figure.axes[0]
+    drawn = {
+        float(np.atleast_1d(line.get_xdata())[0]): line.get_linestyle()
+        for line in panel.lines
+        if line.get_linestyle() != "None"
+    }
+    assert sorted(drawn) == [0.25, 0.5]
+    assert panel.get_xlim()[0] < 0.25  # not on the edge of the panel
+    assert not panel.texts
+    assert [text.get_text() for text in drawing.figure.legends[0].get_texts()] == [
+        "entropy floor",
+        "oracle",
+    ]
+    assert len(drawing.figure.axes[1].lines) == 1  # the other metric has no references
+
+
+def test_strata_are_named_with_their_items() -> None:
+    rows = [
+        Score("accuracy", 0.5, "a", stratum="disputed", items=1234),
+        Score("accuracy", 0.5, "b", stratum="disputed", items=1234),
+        Score("accuracy", 0.5, "a", stratum="HLV", items=9),
+        Score("accuracy", 0.5, "b", stratum="HLV", items=7),
+        Score("accuracy", 0.5, "a", stratum="unknown", items=0),
+    ]
+
+    axes = f.by_stratum(scores_table(rows), MEASURES).figure.axes[0]
+
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["disputed (n = 1,234)", "HLV (n = 7 to 9)", "unknown"]
+
+
+def modes() -> pl.DataFrame:
+    return pl.DataFrame(
+        {"network": "n", "trained_on": ["soft", "hard"], "tested_on": "people", "metric": "accuracy",
+         "value": [0.96, 0.95], "low": [0.94, None], "high": [0.97, None]}
+    )  # fmt: skip
+
+
+def test_mode_shift_is_dots_on_an_axis_that_shows_the_difference() -> None:
+    axes = f.mode_shift(modes(), MEASURES, BASIS).figure.axes[0]
+
+    assert not axes.patches
+    assert [float(x) for line in axes.lines for x in np.atleast_1d(line.get_xdata())] == [
+        0.96,
+        0.95,
+    ]
+    assert axes.get_xlim()[0] > 0.9
+
+
+def attacked(arms: int) -> pl.DataFrame:
+    names = [f"arm {n}" for n in range(arms)]
+    return valued(
+        grid(metric=["accuracy"], attack=["pgd"], network=["n"], arm=names, epsilon=[0, 8, 16])
+    )
+
+
+@pytest.mark.parametrize(("arms", "bands"), [(1, 1), (3, 3), (4, 0), (8, 0)])
+def test_bands_are_drawn_only_for_as_many_arms_as_can_be_told_apart(arms: int, bands: int) -> None:
+    drawing = f.attack_curves(attacked(arms), MEASURES, BASIS)
+
+    panel = drawing.figure.axes[0]
+    drawn = [one for one in panel.collections if isinstance(one, PolyCollection)]
+    assert len(drawn) == bands
+    assert len(panel.collections) == arms  # otherwise each has thin bars
+    assert ("thin bars" in drawing.caption) == (bands == 0)
+
+
+def test_points_of_many_arms_stand_beside_each_other_around_their_place() -> None:
+    panel = f.attack_curves(attacked(5), MEASURES, BASIS).figure.axes[0]
+
+    at = np.array([line.get_xdata() for line in panel.lines])  # (arms, places)
+    assert np.allclose(at.mean(axis=0), [0, 8, 16])
+    assert (np.diff(at, axis=0) > 0).all()
+    assert np.ptp(at, axis=0).max() < 1
+
+
+def test_convergence_of_many_arms_leaves_intervals_to_the_table() -> None:
+    table = valued(grid(network=["n"], arm=ARMS, epoch=range(1, 5)), column="jsd")
+
+    few, many = (
+        f.convergence(table.filter(pl.col("arm") != ARMS[0]), BASIS),
+        f.convergence(table, BASIS),
+    )
+
+    assert len(few.figure.axes[0].collections) == 3
+    assert not many.figure.axes[0].collections
+    assert "intervals are in the table only" in many.caption
+    assert "table only" not in few.caption
+
+
+def test_reliability_has_a_panel_an_arm_and_a_colour_a_network() -> None:
+    drawing = f.reliability(reliability(), BASIS)
+
+    panels = drawing.figure.axes
+    assert [panel.get_title(loc="left") for panel in panels] == list(ARMS[:3])
+    assert all(len(panel.collections) == 2 for panel in panels)
+    assert [text.get_text() for text in drawing.figure.legends[0].get_texts()] == list(NETWORKS[:2])
+
+
+def test_reliability_of_one_network_names_it_in_the_headings() -> None:
+    drawing = f.reliability(reliability().filter(pl.col("network") == "LeNet"), BASIS)
+
+    assert drawing.figure.axes[0].get_title(loc="left") == "original · LeNet"
 
 
 @pytest.mark.parametrize(
@@ -457,6 +572,41 @@ def test_trade_off_rings_the_lowest_point() -> None:
     assert [float(v[0]) for v in map(np.atleast_1d, ring.get_data())] == [2.0, 1.0]
 
 
+def test_trade_off_rings_what_its_table_says_and_shows_intervals() -> None:
+    table = pl.DataFrame(
+        {
+            "panel": "p", "series": "s", "x": [1, 2, 4], "value": [3.0, 1.0, 2.0],
+            "low": [2.0, 0.5, 1.0], "high": [4.0, 1.5, 3.0], "ring": [False, False, True],
+        }
+    )  # fmt: skip
+
+    drawing = f.trade_off(table, BASIS, xlabel="x", ylabel="y", ringed="the chosen", xscale="log")
+
+    axes = drawing.figure.axes[0]
+    ring = axes.lines[-1]
+    assert [float(v[0]) for v in map(np.atleast_1d, ring.get_data())] == [4.0, 2.0]
+    assert len(axes.collections) == 1  # the band
+    assert axes.get_xscale() == "log"
+    assert drawing.caption.startswith("A ring marks the chosen.")
+
+
+def test_maps_share_a_bar_or_have_one_each() -> None:
+    table = pl.DataFrame(
+        {"panel": ["a", "a", "b", "b"], "x": [1, 2, 1, 2], "y": 1, "value": [-2.0, 1.0, 0.5, 9.0]}
+    )
+
+    def bars(**options: Any) -> list[tuple[float, float]]:
+        drawing = f.grid_maps(table, BASIS, xlabel="x", ylabel="y", text="v", **options)
+        return [one.images[0].get_clim() for one in drawing.figure.axes if one.images] + [
+            (0.0, 0.0) for one in drawing.figure.axes[2:]
+        ]
+
+    assert bars() == [(-2.0, 9.0), (-2.0, 9.0), (0.0, 0.0)]
+    assert bars(bar="each") == [(-2.0, 1.0), (0.5, 9.0), (0.0, 0.0), (0.0, 0.0)]
+    assert bars(scale="around zero")[0] == (-9.0, 9.0)
+    assert bars(limits=(0.0, 1.0))[0] == (0.0, 1.0)
+
+
 def test_lines_are_drawn_in_the_order_of_their_axis() -> None:
     table = pl.DataFrame(
         {"arm": "a", "M": [4, 1, 2], "metric": "accuracy", "value": [0.4, 0.1, 0.2]}
@@ -478,7 +628,7 @@ def test_caption_counts_what_could_not_be_drawn() -> None:
 def test_many_points_become_pixels_so_that_the_file_stays_small() -> None:
     drawing = f.data_map(data_map(4000), BASIS)
 
-    text = svg_text(drawing)
+    text = drawing.svg
 
     assert "data:image/png" in text
     assert len(text) < 400_000
@@ -494,7 +644,7 @@ def test_data_map_shows_the_uncertain_on_top() -> None:
 
 def test_figures_leave_no_global_state() -> None:
     before = dict(mpl.rcParams)
-    svg_text(f.reliability(reliability(), BASIS))
+    assert f.reliability(reliability(), BASIS).svg
 
     assert dict(mpl.rcParams) == before
     sources = Path(figures.__file__).parent.parent.rglob("*.py")

@@ -7,7 +7,6 @@ disputed items, and beliefs that make 10 items easy, 10 hard and 20 ambiguous.
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,6 @@ from sfumato.judgments.question import ask
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step
-from sfumato.report.drawing import svg_text
 from sfumato.studies.audit_files import (
     TABLES,
     AuditedFiles,
@@ -124,11 +122,8 @@ def audited(everything: AuditSources) -> AuditedFiles:
 
 
 @pytest.fixture
-def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each figure is drawn as one SVG for its file and the page; PNG is the matter of others."""
-    once = cache(svg_text)
-    monkeypatch.setattr("sfumato.report.drawing.svg_text", once)
-    monkeypatch.setattr("sfumato.report.page.svg_text", once)
+def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each figure is drawn as SVG only; PNG is the matter of others, and takes half the time."""
     monkeypatch.setattr("sfumato.report.drawing.png_bytes", lambda drawing: b"")
 
 
@@ -276,7 +271,7 @@ def test_judgments_tell_of_times_and_unsure_marks(tmp_path: Path) -> None:
     assert [one["name"] for one in found.facts["people"]["agreement"]][:1] == ["percent agreement"]
 
 
-@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.usefixtures("without_png")
 def test_simulated_people_are_marked_everywhere(tmp_path: Path) -> None:
     step = Step("simulate voters", simulated=True)
     rows = np.array([[0.5, 0.5], [1, 0]])
@@ -310,7 +305,7 @@ def test_folder_has_every_table_twice_a_datasheet_and_one_page(
     assert "train 25, test 15" in (tmp_path / "datasheet.md").read_text()
 
 
-@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.usefixtures("without_png")
 def test_page_needs_nothing_else_and_tells_every_part(
     everything: AuditSources, tmp_path: Path
 ) -> None:

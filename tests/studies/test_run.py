@@ -24,7 +24,7 @@ def folder(own_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run."""
     folder = tmp_path_factory.mktemp("run") / "lights"
     done = run_study(read_study(own_study), folder, data=None)
-    assert (done.trained, done.failed) == (6, 0)
+    assert (done.done, done.failed) == (6, 0)
     return folder
 
 
@@ -128,7 +128,7 @@ def test_failed_trainings_are_told_and_the_rest_is_reported(
     done = run_study(replace(study, networks=("simple-ffn", "lenet")), tmp_path, data=None)
 
     failed = pl.read_parquet(tmp_path / "tables" / "failed.parquet")
-    assert (done.trained, done.failed) == (6, 6)
+    assert (done.done, done.failed) == (6, 6)
     assert set(failed["network"]) == {"lenet"}
     assert "6 trainings failed" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

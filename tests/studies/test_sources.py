@@ -8,7 +8,7 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
 from sfumato.labels.signals import non_max_mass
 from sfumato.studies.arms import ARMS, labels_of
-from sfumato.studies.shipped import STUDIES
+from sfumato.studies.shipped import TRAININGS
 from sfumato.studies.sources import load_material
 from sfumato.studies.study import read_study
 
@@ -24,7 +24,7 @@ def test_own_pictures_and_votes_are_joined_by_name(own_study: Path) -> None:
 
 
 def test_digits_have_simulated_people_and_say_so() -> None:
-    study = replace(STUDIES["digits"].cpu, recipe="votes")
+    study = replace(TRAININGS["digits"].cpu, recipe="votes")
 
     material = load_material(study, None)
 
@@ -39,7 +39,7 @@ def test_missing_parts_of_own_data_are_named(own_study: Path) -> None:
     with pytest.raises(DataError, match="needs `judgments`"):
         load_material(replace(study, own=replace(study.own, judgments="")), None)
     with pytest.raises(DataError, match="SFUMATO_DATA"):
-        load_material(STUDIES["fashion-h"].cpu, None)
+        load_material(TRAININGS["fashion-h"].cpu, None)
 
 
 @pytest.mark.parametrize("arm", [*ARMS, "votes"])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,11 @@ from sfumato.cli.progress import progress
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
-    from sfumato.plan.advise import Advice
+    import numpy as np
+
+    from sfumato.plan.advise import Advice, Task
+    from sfumato.plan.cost import Cost
+    from sfumato.plan.pilot import Piloted
 
 __all__ = ["plan"]
 
@@ -60,15 +65,15 @@ def plan(
         Path | None,
         typer.Option("--known", help="Cheap labels of the items: says which to ask about first."),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for the plan as a page, figures and JSON."),
+    ] = None,
     seed: given.Seed = 0,
     as_json: given.AsJson = False,
 ) -> None:
     """Which labels to collect for so many items and classes, at what cost."""
-    import numpy as np
-
-    from sfumato.labels.files import read_labels
-    from sfumato.plan.advise import Task, advise, plan_json
-    from sfumato.plan.cost import given_costs
+    from sfumato.plan.advise import Task, plan_json
 
     task = Task(
         items,
@@ -81,31 +86,92 @@ def plan(
         people=people,
         utility=utility,
     )
-    rng = np.random.default_rng(seed)
-    with progress("Weighing the forms"):
-        advice = advise(
-            task,
-            pilots=[_piloted(text, rng) for text in pilot or ()],
-            costs=given_costs(_numbers(cost or (), "--cost"), kept=task.kept[0]),
-            errors=_numbers(error or (), "--error"),
-            known=None if known is None else read_labels(known),
-            rng=rng,
-        )
-    found = plan_json(task, advice)
+    if output is not None:
+        _check_folder(output)
+    asked = _Asked(tuple(pilot or ()), tuple(cost or ()), tuple(error or ()), known, seed)
+    told = _told(task, asked)
+    page = None if output is None else _write(task, asked, told, output)
+    found = plan_json(task, told.advice)
     if as_json:
         typer.echo(json.dumps(found, allow_nan=False))
         return
-    _show(found, advice)
+    _show(found, told.advice)
+    if page is not None:
+        typer.echo(f"\nPlan: {page}")
 
 
-def _piloted(text: str, rng: Any) -> Any:
+@dataclass(frozen=True)
+class _Asked:
+    """What was typed besides the task."""
+
+    pilots: tuple[str, ...]
+    costs: tuple[str, ...]
+    errors: tuple[str, ...]
+    known: Path | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What was read from it, and the advice."""
+
+    pilots: "tuple[Piloted, ...]"
+    costs: "dict[str, Cost]"
+    errors: dict[str, float]
+    advice: "Advice"
+
+
+def _told(task: "Task", asked: _Asked) -> _Told:
+    import numpy as np
+
+    from sfumato.labels.files import read_labels
+    from sfumato.plan.advise import advise
+    from sfumato.plan.cost import given_costs
+
+    rng = np.random.default_rng(asked.seed)
+    with progress("Weighing the forms"):
+        pilots = tuple(_piloted(text, rng) for text in asked.pilots)
+        costs = given_costs(_numbers(asked.costs, "--cost"), kept=task.kept[0])
+        errors = _numbers(asked.errors, "--error")
+        known = None if asked.known is None else read_labels(asked.known)
+        advice = advise(task, pilots=pilots, costs=costs, errors=errors, known=known, rng=rng)
+    return _Told(pilots, costs, errors, advice)
+
+
+def _check_folder(path: Path) -> None:
+    """What cannot be written into is refused before any long work."""
+    from sfumato.studies.planned import plan_folder
+
+    plan_folder(path)
+
+
+def _write(task: "Task", asked: _Asked, told: _Told, folder: Path) -> Path:
+    from sfumato.provenance import fingerprint_file
+    from sfumato.studies.planned import Planned, write_plan
+
+    read = [Path(_format_and_name(text)[1]) for text in asked.pilots]
+    read += [] if asked.known is None else [asked.known]
+    files = {path.name: fingerprint_file(path) for path in read if path.is_file()}
+    planned = Planned(
+        task, told.advice, told.pilots, told.costs, told.errors, seed=asked.seed, files=files
+    )
+    with progress("Drawing the plan") as advance:
+        return write_plan(planned, folder, advance=advance)
+
+
+def _format_and_name(text: str) -> tuple[str, str]:
+    format_name, _, name = text.rpartition("=")
+    return format_name or "sfumato", name
+
+
+def _piloted(text: str, rng: "np.random.Generator") -> "Piloted":
     from sfumato.judgments.formats import read
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
     from sfumato.plan.pilot import pilot
 
-    format_name, _, name = text.rpartition("=")
-    found = read(Path(name), format_name or "sfumato", ReadOptions())
+    format_name, name = _format_and_name(text)
+    found = read(Path(name), format_name, ReadOptions())
     if not isinstance(found, Judgments):
         raise DataError(f"{name} holds no judgments of single items, which a pilot needs.")
     return pilot(found, rng=rng)

@@ -11,6 +11,7 @@ from sfumato.cli.progress import progress, say
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
+    from sfumato.studies.informativeness.study import GridStudy
     from sfumato.studies.study import Study
 
 __all__ = ["report", "run"]
@@ -18,7 +19,10 @@ __all__ = ["report", "run"]
 
 def run(
     study: Annotated[
-        str, typer.Argument(help="A shipped study (digits, fashion-h …) or a TOML file.")
+        str,
+        typer.Argument(
+            help="A shipped study (digits, fashion-h, informativeness-grid …) or a TOML file."
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -28,7 +32,8 @@ def run(
         Literal["cpu", "paper"], typer.Option(help="The study's size, where it has two.")
     ] = "cpu",
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Trainings of each arm and network.")
+        int | None,
+        typer.Option(min=1, help="Trainings of each arm and network, or worlds of each size."),
     ] = None,
     engine: Annotated[
         Literal["local", "dask"], typer.Option(help="This machine's cores, or a Dask cluster.")
@@ -47,7 +52,7 @@ def run(
     if seeds is not None:
         chosen = replace(chosen, seeds=seeds)
     folder = output or Path("runs") / chosen.name
-    with _trainings() as show:
+    with _shown(chosen) as show:
         done = run_study(
             chosen,
             folder,
@@ -58,7 +63,7 @@ def run(
             stage=say,
         )
     if done.failed:
-        say(f"{done.failed} of {done.failed + done.trained} trainings failed; see the report.")
+        say(f"{done.failed} of {done.failed + done.done} cells failed; see the report.")
     typer.echo(f"Report: {done.report}")
 
 
@@ -71,7 +76,7 @@ def report(
     typer.echo(f"Report: {draw_report(folder)}")
 
 
-def _study(name: str, size: Literal["cpu", "paper"]) -> "Study":
+def _study(name: str, size: Literal["cpu", "paper"]) -> "Study | GridStudy":
     from sfumato.errors import DataError
     from sfumato.studies.shipped import shipped_study
     from sfumato.studies.study import read_study
@@ -84,16 +89,19 @@ def _study(name: str, size: Literal["cpu", "paper"]) -> "Study":
 
 
 @contextmanager
-def _trainings() -> "Iterator[Callable[[Progress], None]]":
-    """Cells done, model-epochs a second and time left, as a bar or as lines."""
+def _shown(study: "Study | GridStudy") -> "Iterator[Callable[[Progress], None]]":
+    """Cells done, work a second and time left, as a bar or as lines."""
     from sfumato.learn.sweep import seconds_left, work_per_second
+    from sfumato.studies.informativeness.study import GridStudy
 
-    with progress("Training") as bar:
+    grid = isinstance(study, GridStudy)
+    unit = "worlds" if grid else "model-epochs"
+    with progress("Simulating" if grid else "Training") as bar:
 
         def show(state: "Progress") -> None:
             left = seconds_left(state)
             rest = "" if left is None else f", {left:.0f} s left"
-            speed = f"{work_per_second(state):.1f} model-epochs a second"
+            speed = f"{work_per_second(state):.1f} {unit} a second"
             bar(state.done + state.failed, state.total, f"{speed}{rest}")
 
         yield show

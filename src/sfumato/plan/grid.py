@@ -33,12 +33,15 @@ from sfumato.plan.worlds import LABELS, PCA, Ask, Point, World, scores_of, strea
 __all__ = [
     "CURVE_SIZES",
     "DIMENSIONS",
+    "FLIPPED_AT",
+    "FLIPS",
     "KEPT",
     "MAP_SIZES",
     "Run",
     "by_form",
     "compared",
     "default_points",
+    "expected_work",
     "grid_points",
     "in_a_loop",
     "kept_curves",
@@ -56,10 +59,9 @@ CURVE_SIZES = (3, 10, 30, 90)
 """Numbers of items and of classes at which curves over k̂ are drawn (S1-F3)."""
 KEPT = (1, 2, 3, 5, 10, 20, 40)
 FLIPS = (0.1, 0.2, 0.3, 0.4)
-"""Rates of wrong answers that the default grid tries on one task of ``FLIPPED_SIZE`` items and
-classes: flipped answers have to be written out one by one, so large tasks take long."""
-FLIPPED_SIZE = 30
-
+FLIPPED_AT = (30, 25)
+"""Rates of wrong answers that the default grid tries on one task, of so many items and classes in
+so many dimensions: flipped answers are written out one by one, so large tasks take long."""
 
 Found = dict[str, Any]
 """What ``simulate_point`` found, of plain values that JSON can hold."""
@@ -99,26 +101,41 @@ def grid_points(
     ]
 
 
-def default_points(seeds: int = 3) -> list[Point]:
+def default_points(
+    seeds: int = 3,
+    *,
+    map_sizes: Sequence[int] = MAP_SIZES,
+    curve_sizes: Sequence[int] = CURVE_SIZES,
+    dimensions: Sequence[int] = DIMENSIONS,
+    kept: Sequence[int] = KEPT,
+    flips: Sequence[float] = FLIPS,
+    flipped_at: tuple[int, int] = FLIPPED_AT,
+) -> list[Point]:
     """The whole default grid, the longest work first.
 
     Maps: hard and soft labels at 10 x 10 numbers of items and classes in 5, 25 and 125
     dimensions. Curves: all forms with a k̂, and PCA codes, at 4 x 4 of them. Noise: flipped
-    answers of four rates at 30 items and classes in 25 dimensions.
+    answers of four rates at 30 items and classes in 25 dimensions. Other sizes make a smaller
+    or a larger grid of the same kind.
     """
-    maps = grid_points(items=MAP_SIZES, classes=MAP_SIZES, dimensions=DIMENSIONS, seeds=seeds)
+    maps = grid_points(items=map_sizes, classes=map_sizes, dimensions=dimensions, seeds=seeds)
     curves = grid_points(
-        items=CURVE_SIZES,
-        classes=CURVE_SIZES,
-        dimensions=DIMENSIONS,
+        items=curve_sizes,
+        classes=curve_sizes,
+        dimensions=dimensions,
         seeds=seeds,
-        forms=("hard", "soft", "sparse", "top-class", PCA),
+        forms=("hard", "soft", "sparse", "top-class", "top-class-zero", PCA),
+        kept=kept,
     )
-    noise = grid_points(
-        items=[FLIPPED_SIZE], classes=[FLIPPED_SIZE], dimensions=[25], seeds=seeds, flipped=FLIPS
-    )
-    every = _merged([*maps, *curves, *noise])
-    return sorted(every, key=lambda p: -len(p.asks) * p.items * p.classes * (p.items + p.classes))
+    size, deep = flipped_at
+    noise = grid_points(items=[size], classes=[size], dimensions=[deep], seeds=seeds, flipped=flips)
+    return sorted(_merged([*maps, *curves, *noise]), key=expected_work, reverse=True)
+
+
+def expected_work(point: Point) -> float:
+    """About how many seconds of one core a point takes; only ratios between points matter."""
+    each = point.items * point.classes * (point.items + point.classes)
+    return len(point.asks) * (0.02 + 3.5e-7 * each)
 
 
 def simulate_point(point: Point) -> Found:
@@ -209,18 +226,24 @@ def maps(table: pl.DataFrame, column: str = "rho") -> pl.DataFrame:
 def kept_curves(table: pl.DataFrame) -> pl.DataFrame:
     """ρ over k̂ by form, with other forms as level lines, for ``figures.trade_off`` (S1-F3).
 
-    Columns ``panel`` (the task), ``series`` (form), ``x`` (k̂), ``value``.
+    Columns ``panel`` (the task; by d, n and k), ``series`` (form), ``x`` (k̂), ``value``, ``low``,
+    ``high``.
     """
     panel = pl.format("n = {}, k = {}, {}", "items", "classes", _where())
-    found = means(table).with_columns(panel.alias("panel"))
+    found = means(table).sort(SETTINGS).with_columns(panel.alias("panel"))
     curves = found.filter(pl.col("kept").is_not_null())
     if not len(curves):
         raise DataError("No form in the grid has a k̂; add sparse, top-class or pca labels.")
     ticks = curves.select("panel", "kept").unique(maintain_order=True)
     level = found.filter(pl.col("kept").is_null()).drop("kept")
     flat = level.join(ticks, on="panel", maintain_order="left")
-    parts = [part.select("panel", series="form", x="kept", value="rho") for part in (curves, flat)]
-    return pl.concat(parts).sort("panel", "series", "x", maintain_order=True)
+    told = [
+        part.select("panel", series="form", x="kept", value="rho", low="low", high="high")
+        for part in (curves, flat)
+    ]
+    tasks = found.select("panel").unique(maintain_order=True).with_row_index("task")
+    drawn = pl.concat(told).join(tasks, on="panel", maintain_order="left")
+    return drawn.sort("task", "series", "x", maintain_order=True).drop("task")
 
 
 def by_form(table: pl.DataFrame) -> pl.DataFrame:

@@ -84,7 +84,11 @@ def preference_map(
     """
     least = _least(found)
     sides = [_rows_of(least, form).select(*TASK, "loss") for form in (first, second)]
-    both = sides[0].join(sides[1], on=TASK, suffix="_second", maintain_order="left")
+    # panels in the order they were asked for, not in that of their losses
+    tasks = found.select(TASK).unique(maintain_order=True)
+    both = tasks.join(sides[0], on=TASK, maintain_order="left").join(
+        sides[1], on=TASK, suffix="_second", maintain_order="left"
+    )
     return both.select(
         _panel(),
         pl.col("items").alias("x"),
@@ -107,7 +111,8 @@ def best_kept(found: pl.DataFrame, form: str = "sparse") -> pl.DataFrame:
 def sparsity_curves(found: pl.DataFrame) -> pl.DataFrame:
     """Loss against k̂, with forms that have no k̂ as level lines: a table to draw (S1-35, S1-F6).
 
-    Columns ``panel`` (task, utility and β), ``series`` (form), ``x`` (k̂), ``value`` (loss).
+    Columns ``panel`` (task, utility and β, in the order of ``found``), ``series`` (form), ``x``
+    (k̂), ``value`` (loss).
     """
     panel = pl.format("n = {}, k = {}, {}", "items", "classes", _panel())
     named = found.with_columns(panel.alias("panel"))
@@ -120,7 +125,9 @@ def sparsity_curves(found: pl.DataFrame) -> pl.DataFrame:
     drawn = pl.concat(
         [part.select("panel", series="form", x="kept", value="loss") for part in (curves, flat)]
     )
-    return drawn.sort("panel", "series", "x", maintain_order=True)
+    panels = named.select("panel").unique(maintain_order=True).with_row_index("place")
+    placed = drawn.join(panels, on="panel", maintain_order="left")
+    return placed.sort("place", "series", "x", maintain_order=True).drop("place")
 
 
 def _cost(form: str, classes: int, kept: int | None, costs: Mapping[str, Cost] | None) -> Cost:

@@ -9,7 +9,7 @@ from sfumato.plan.pilot import Piloted
 from sfumato.plan.ratios import regime
 from sfumato.plan.weigh import Known, Spending
 
-__all__ = ["reasons"]
+__all__ = ["other_items", "reasons"]
 
 
 def reasons(
@@ -27,6 +27,7 @@ def reasons(
         _thumb(task, rows[0]),
         _simulated(task, expected),
         *(_concentrated(by_form[rows[0].form]) if rows[0].form in by_form else ()),
+        *other_items(tuple(by_form.values())),
     )
 
 
@@ -95,4 +96,19 @@ def _concentrated(piloted: Piloted) -> tuple[str, ...]:
     return (
         f"In the pilot the most uncertain 30 % of the items carry {concentration(doubt, 0.3):.0%} "
         "of the entropy: ask about such items first.",
+    )
+
+
+def other_items(pilots: Sequence[Piloted]) -> tuple[str, ...]:
+    """A caution where pilots of two forms are not about the same items."""
+    asked = [set(each.crowd.items) for each in pilots]
+    if len(asked) < 2 or all(items == asked[0] for items in asked):
+        return ()
+    each = ", ".join(
+        f"{len(items):,} ({piloted.form})" for items, piloted in zip(asked, pilots, strict=True)
+    )
+    return (
+        f"The pilots are about different items: {each}, {len(set.intersection(*asked)):,} of them "
+        "shared. Harder items make the people of one form look noisier; pilot all forms on the "
+        "same items.",
     )

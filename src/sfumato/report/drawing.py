@@ -11,8 +11,9 @@ import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import matplotlib as mpl
 import polars as pl
@@ -25,13 +26,13 @@ from sfumato.report.numbers import count, seeds_text
 __all__ = [
     "Basis",
     "Drawing",
+    "Made",
     "Style",
     "finished",
     "panels",
     "png_bytes",
     "save",
     "styles",
-    "svg_text",
     "written",
 ]
 
@@ -39,14 +40,17 @@ INK = "#1f2329"
 FAINT = "#c9ced6"
 MARKED = "#b03a00"
 """The colour of the mark on simulated data."""
-TAG = "simulated annotators"
+
+Made = Literal["annotators", "worlds"]
+"""What is simulated: people who answer, or whole worlds of items and classes with their labels."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7f87")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 SMALL, SIZE = 8.0, 9.0
 PNG_DPI = 160
-FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"
+FONT = "'DejaVu Sans'"
+FONTS = f"{FONT}, Verdana, Arial, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Basis:
     interval: str = ""
     """What intervals are over: "items", "seeds" …; empty where none is drawn."""
     people: int = 0
+    made: Made = "annotators"
+    """What was simulated, where something was."""
 
     def sentence(self) -> str:
         """What a caption says of it.
@@ -77,7 +83,7 @@ class Basis:
             parts.append(f"bars and bands: 95 % interval over {self.interval}")
         text = "; ".join(parts) + "." if parts else ""
         if self.simulated:
-            text = f"{text} Simulated annotators, not people.".lstrip()
+            text = f"{text} Simulated {self.made}, not people.".lstrip()
         return text
 
 
@@ -93,6 +99,17 @@ class Drawing:
     table: pl.DataFrame
     """Exactly what was drawn; its column ``simulated`` repeats the mark on every row."""
     simulated: bool
+    made: Made = "annotators"
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as SVG with real text, no date and no random identifiers.
+
+        Rendered once, when first asked for: the file and the page hold the same text.
+        """
+        settings = {"svg.hashsalt": self.name, "svg.fonttype": "none"}
+        metadata = {"Date": None, "Title": self.title}
+        return _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
 
 
 class Style(NamedTuple):
@@ -168,7 +185,7 @@ def finished(
     """The drawing, marked where it is simulated, with n, seeds and interval in the caption."""
     if basis.simulated:
         figure.suptitle(
-            TAG,
+            f"simulated {basis.made}",
             x=0.015,  # on the left, where a phone shows the beginning of a broad figure
             ha="left",
             fontsize=SMALL,
@@ -177,7 +194,7 @@ def finished(
         )
     table = _flat(table).with_columns(simulated=pl.lit(basis.simulated))
     text = " ".join(part for part in (caption, basis.sentence()) if part)
-    return Drawing(name, title, text, figure, table, basis.simulated)
+    return Drawing(name, title, text, figure, table, basis.simulated, basis.made)
 
 
 def save(drawing: Drawing, folder: Path) -> list[Path]:
@@ -189,26 +206,19 @@ def save(drawing: Drawing, folder: Path) -> list[Path]:
         )
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{drawing.name}.{ending}" for ending in ("svg", "png", "csv")]
-    paths[0].write_text(svg_text(drawing), encoding="utf-8")
+    paths[0].write_text(drawing.svg, encoding="utf-8")
     paths[1].write_bytes(png_bytes(drawing))
     drawing.table.write_csv(paths[2])
     return paths
 
 
-def svg_text(drawing: Drawing) -> str:
-    """The figure as SVG with real text, no date and no random identifiers."""
-    settings = {"svg.hashsalt": drawing.name, "svg.fonttype": "none"}
-    text = _rendered(drawing, "svg", settings, {"Date": None, "Title": drawing.title}).decode()
-    return text.replace("'DejaVu Sans'", FONTS)
-
-
 def png_bytes(drawing: Drawing) -> bytes:
     """The figure as PNG, without a note of the program that wrote it."""
-    return _rendered(drawing, "png", {}, {"Software": None})
+    return _rendered(drawing.figure, "png", {}, {"Software": None})
 
 
 def _rendered(
-    drawing: Drawing, kind: str, settings: dict[str, str], metadata: dict[str, str | None]
+    figure: Figure, kind: str, settings: dict[str, str], metadata: dict[str, str | None]
 ) -> bytes:
     page = io.BytesIO()
     with mpl.rc_context(settings), warnings.catch_warnings():  # type: ignore[arg-type]
@@ -216,7 +226,7 @@ def _rendered(
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         # axes squeezed by long names keep their place: nothing to be done about it here
         warnings.filterwarnings("ignore", message="constrained_layout not applied")
-        drawing.figure.savefig(page, format=kind, dpi=PNG_DPI, metadata=metadata)
+        figure.savefig(page, format=kind, dpi=PNG_DPI, metadata=metadata)
     return page.getvalue()
 
 

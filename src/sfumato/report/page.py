@@ -15,7 +15,7 @@ import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfumato.report.drawing import FAINT, INK, MARKED, Drawing, svg_text
+from sfumato.report.drawing import FAINT, INK, MARKED, Drawing, Made
 from sfumato.report.numbers import number
 from sfumato.report.summary import Finding
 from sfumato.report.tables import How, Table
@@ -67,6 +67,17 @@ class Page:
             for block in section.blocks
             if not isinstance(block, Text)
         )
+
+    @property
+    def made(self) -> tuple[Made, ...]:
+        """What was simulated, where anything was."""
+        marked = (
+            block.made
+            for section in self.sections
+            for block in section.blocks
+            if not isinstance(block, Text) and block.simulated
+        )
+        return tuple(dict.fromkeys(marked))
 
 
 def render(page: Page) -> str:
@@ -134,8 +145,7 @@ def _cell(value: object) -> tuple[str, bool]:
 
 def _inline(drawing: Drawing, prefix: str) -> Markup:
     """The SVG inside a page: identifiers of its own, colours from the page, no namespace."""
-    text = svg_text(drawing)
-    text = text[text.index("<svg") :]
+    text = drawing.svg[drawing.svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<title>.*?</title>", "", text, count=1, flags=re.DOTALL)
     text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)

@@ -7,6 +7,7 @@ from typing import Literal
 import polars as pl
 
 from sfumato.provenance import Provenance, Setting
+from sfumato.report.drawing import Made
 from sfumato.report.measure import Measures, measure_of
 from sfumato.report.numbers import interval, number, seeds_text, signed
 from sfumato.scores import Difference, Score
@@ -38,6 +39,7 @@ class Table:
     caption: str = ""
     how: How = field(default_factory=How)
     simulated: bool = False
+    made: Made = "annotators"
 
 
 def scores_shown(scores: Sequence[Score], measures: Measures, *, title: str = "Scores") -> Table:

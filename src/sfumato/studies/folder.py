@@ -2,29 +2,22 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.scores import read_differences, read_scores, write_differences, write_scores
 from sfumato.studies.analysis import Findings
+from sfumato.studies.files import read_tables, write_tables
 
-__all__ = ["read_findings", "read_settings", "write_findings"]
+__all__ = ["read_findings", "write_findings"]
 
 
 def write_findings(findings: Findings, folder: Path) -> None:
     """Write scores, differences, tables, pictures and facts."""
     write_scores(findings.scores, folder / "scores.parquet")
     write_differences(findings.differences, folder / "differences.parquet")
-    tables = folder / "tables"
-    tables.mkdir(parents=True, exist_ok=True)
-    for old in tables.glob("*.parquet"):
-        if old.stem not in findings.tables:
-            old.unlink()
-    for name, table in findings.tables.items():
-        table.write_parquet(tables / f"{name}.parquet")
+    write_tables(findings.tables, folder)
     np.savez_compressed(
         folder / "pictures.npz",
         items=np.array(list(findings.images), dtype=np.str_),
@@ -44,20 +37,10 @@ def read_findings(folder: Path) -> Findings:
             )
     with np.load(folder / "pictures.npz", allow_pickle=False) as stored:
         images = dict(zip(stored["items"].tolist(), stored["images"], strict=True))
-    tables = sorted((folder / "tables").glob("*.parquet"))
     return Findings(
         read_scores(folder / "scores.parquet"),
         read_differences(folder / "differences.parquet"),
-        {path.stem: pl.read_parquet(path) for path in tables},
+        read_tables(folder),
         images,
         json.loads((folder / "facts.json").read_text(encoding="utf-8")),
     )
-
-
-def read_settings(folder: Path) -> dict[str, Any]:
-    """What ``study.json`` says: settings, versions, provenance."""
-    path = folder / "study.json"
-    if not path.is_file():
-        raise DataError(f"{folder} has no study.json: it is not the folder of a run.")
-    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return settings

@@ -3,24 +3,26 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import polars as pl
 
 from sfumato.evaluate.metrics import METRICS
 from sfumato.provenance import from_json
-from sfumato.report.drawing import Basis, Drawing, save
+from sfumato.report.drawing import Basis
 from sfumato.report.figures import calibration, curves, galleries, grouped, matrices, uncertainty
 from sfumato.report.figures import scores as score_figures
 from sfumato.report.measure import Measure
-from sfumato.report.page import Block, Page, Section, Text, write
+from sfumato.report.page import Block, Page, Section, Text
 from sfumato.report.summary import Finding, mode_shift, summarise
 from sfumato.report.tables import How, Table, differences_shown, score_matrix
 from sfumato.scores import Difference, Score, differences_table, scores_table
 from sfumato.studies.analysis import Findings
 from sfumato.studies.arms import ARMS
 from sfumato.studies.claims import claims_table
-from sfumato.studies.folder import read_findings, read_settings
+from sfumato.studies.files import kind_of, read_settings, write_report
+from sfumato.studies.folder import read_findings
+from sfumato.studies.informativeness.page import draw_grid_report
 
 __all__ = ["draw_report"]
 
@@ -41,17 +43,15 @@ SHOWN = ("cross_entropy", "kl", "brier", "accuracy", "rms_calibration", "second_
 
 def draw_report(folder: Path) -> Path:
     """Write ``report.html`` and ``figures/``; returns the path of the report."""
-    settings, findings = read_settings(folder), read_findings(folder)
-    page = _page(settings, findings)
-    figures = folder / "figures"
-    figures.mkdir(exist_ok=True)
-    for section in page.sections:
-        for block in section.blocks:
-            if isinstance(block, Drawing):
-                save(block, figures)
-    path = folder / "report.html"
-    write(page, path)
-    return path
+    settings = read_settings(folder)
+    kind = kind_of(settings)
+    match kind:
+        case "trainings":
+            return write_report(_page(settings, read_findings(folder)), folder)
+        case "grid":
+            return draw_grid_report(folder)
+        case _:
+            assert_never(kind)
 
 
 def _page(settings: Mapping[str, Any], findings: Findings) -> Page:

@@ -3,17 +3,19 @@
 The folder holds ``study.json`` (settings, versions, provenance), ``cells/`` (one finished
 training each), ``predictions/``, ``scores.parquet``, ``differences.parquet``,
 ``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped
-continues where it was.
+continues where it was. A study of simulated worlds has a grid in place of trainings.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.learn.sweep import Engine, Progress
 from sfumato.report.datasheet import datasheet_of, to_markdown
 from sfumato.studies.analysis import analyse
+from sfumato.studies.finished import Finished
 from sfumato.studies.folder import write_findings
+from sfumato.studies.informativeness.run import run_grid_study
+from sfumato.studies.informativeness.study import GridStudy
 from sfumato.studies.page import draw_report
 from sfumato.studies.study import Study
 from sfumato.studies.trainings import Trainings, run_trainings
@@ -21,17 +23,8 @@ from sfumato.studies.trainings import Trainings, run_trainings
 __all__ = ["Finished", "run_study"]
 
 
-@dataclass(frozen=True)
-class Finished:
-    """Where a run's report is, and how its trainings went."""
-
-    report: Path
-    trained: int
-    failed: int
-
-
 def run_study(
-    study: Study,
+    study: Study | GridStudy,
     folder: Path,
     *,
     data: Path | None,
@@ -41,6 +34,10 @@ def run_study(
     stage: Callable[[str], None] = lambda name: None,
 ) -> Finished:
     """The main job. ``data`` is the folder of data sets; ``stage`` is told what begins."""
+    if isinstance(study, GridStudy):
+        return run_grid_study(
+            study, folder, engine=engine, scheduler=scheduler, progress=progress, stage=stage
+        )
     stage("Labels and trainings")
     trainings = run_trainings(
         study, folder, data=data, engine=engine, scheduler=scheduler, progress=progress

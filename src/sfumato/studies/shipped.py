@@ -1,27 +1,31 @@
 """The studies that come with Sfumato, by name and size."""
 
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Generic, Literal, TypeVar, assert_never
 
 from sfumato.errors import DataError
 from sfumato.learn.train import Recipe
 from sfumato.names import find
+from sfumato.studies.informativeness.study import GridStudy
 from sfumato.studies.study import Study
 
-__all__ = ["STUDIES", "Shipped", "Size", "shipped_study"]
+__all__ = ["GRIDS", "STUDIES", "TRAININGS", "Shipped", "Size", "shipped_study"]
 
 Size = Literal["cpu", "paper"]
 
 
+AnyStudy = TypeVar("AnyStudy", Study, GridStudy)
+
+
 @dataclass(frozen=True)
-class Shipped:
+class Shipped(Generic[AnyStudy]):
     """A study in the size of a laptop and, where a paper has one, in the paper's."""
 
-    cpu: Study
-    paper: Study | None = None
+    cpu: AnyStudy
+    paper: AnyStudy | None = None
 
 
-STUDIES: dict[str, Shipped] = {
+TRAININGS: dict[str, Shipped[Study]] = {
     "digits": Shipped(
         Study(
             name="digits",
@@ -63,9 +67,28 @@ STUDIES: dict[str, Shipped] = {
         )
     ),
 }
+"""Studies in which networks learn from labels."""
+
+GRIDS: dict[str, Shipped[GridStudy]] = {
+    "informativeness-grid": Shipped(
+        GridStudy(
+            name="informativeness-grid",
+            title="How much do labels of each form tell about a world?",
+            about=(
+                "The simulation of paper 2: worlds of 3 to 90 items and classes in 5, 25 and 125 "
+                "dimensions, labelled in every form and found again from the labels alone. "
+                "Nobody was asked anything: whether your items lie as they do in these worlds is "
+                "an assumption."
+            ),
+        )
+    ),
+}
+"""Studies of simulated worlds, in which nothing is trained."""
+
+STUDIES: dict[str, Shipped[Study] | Shipped[GridStudy]] = {**TRAININGS, **GRIDS}
 
 
-def shipped_study(name: str, size: Size = "cpu") -> Study:
+def shipped_study(name: str, size: Size = "cpu") -> Study | GridStudy:
     """The named study in the given size; an unknown name is answered with the nearest."""
     found = find(STUDIES, name, what="study")
     match size:

@@ -16,6 +16,7 @@ from sfumato.learn.networks import NETWORKS
 from sfumato.learn.train import Recipe
 from sfumato.names import find
 from sfumato.studies.arms import ARMS
+from sfumato.studies.informativeness.study import GridStudy
 from sfumato.studies.sources import SOURCES
 
 __all__ = ["Own", "Simulated", "Study", "read_study", "study_to_json"]
@@ -154,7 +155,7 @@ def read_study(path: Path) -> Study:
     return replace(study, own=replace(own, images=images, table=table, judgments=judgments))
 
 
-def study_to_json(study: Study) -> dict[str, Any]:
+def study_to_json(study: Study | GridStudy) -> dict[str, Any]:
     """The study as plain lists and dicts, for ``study.json``."""
     plain: dict[str, Any] = json.loads(json.dumps(_plain(study)))
     return plain

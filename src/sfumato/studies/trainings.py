@@ -1,10 +1,7 @@
 """Train every arm, network and seed of a study, and keep what the models believe."""
 
-import json
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,12 +20,11 @@ from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, run_sweep
 from sfumato.provenance import Step, to_json
 from sfumato.studies.arms import labels_of
 from sfumato.studies.cell import train_and_examine
+from sfumato.studies.files import start_folder
 from sfumato.studies.sources import Material, load_material
 from sfumato.studies.study import Study, study_to_json
 
-__all__ = ["Trained", "Trainings", "attacks_of", "run_trainings", "split_of", "start_folder"]
-
-PACKAGES = ("sfumato", "numpy", "scipy", "polars", "torch", "scikit-learn")
+__all__ = ["Trained", "Trainings", "attacks_of", "run_trainings", "split_of"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,16 @@ def run_trainings(
 ) -> Trainings:
     """Load what the study needs and train every arm, network and seed."""
     material = load_material(study, data)
-    start_folder(study, material, folder)
+    start_folder(
+        folder,
+        kind="trainings",
+        study=study_to_json(study),
+        simulated=material.simulated,
+        provenance={
+            "pictures": to_json(material.pictures.provenance),
+            "people": to_json(material.people.provenance),
+        },
+    )
     split = split_of(study, material)
     chosen = split.test[: study.attacked_items]
     attacked = material.people.take(chosen)
@@ -143,31 +148,6 @@ def attacks_of(study: Study) -> list[Attack]:
         *(Attack("fgsm", bound) for bound in study.fgsm),
         *(Attack("pgd", bound, step_255=bound / 4, iterations=10) for bound in study.pgd),
     ]
-
-
-def start_folder(study: Study, material: Material, folder: Path) -> None:
-    """Make the folder and write ``study.json``; another study's folder is refused."""
-    path = folder / "study.json"
-    settings = study_to_json(study)
-    if path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))["study"]
-        if known["name"] != study.name:
-            raise DataError(
-                f"{folder} holds the study {known['name']!r}; give {study.name!r} another folder."
-            )
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = {
-        "study": settings,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
-        "simulated": material.simulated,
-        "provenance": {
-            "pictures": to_json(material.pictures.provenance),
-            "people": to_json(material.people.provenance),
-        },
-    }
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    part.replace(path)
 
 
 def _cells(

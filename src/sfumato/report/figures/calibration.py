@@ -11,6 +11,7 @@ __all__ = ["reliability"]
 
 LARGEST = 90.0
 """Area in points² of the dot of the fullest bin."""
+COLUMNS = 3
 
 
 def reliability(
@@ -20,27 +21,32 @@ def reliability(
     name: str = "reliability",
     title: str = "Is the confidence earned?",
 ) -> Drawing:
-    """Accuracy of each bin against its mean confidence; area of a dot is its items (S2-71)."""
+    """Accuracy of each bin against its mean confidence, a panel an arm (S2-71).
+
+    A network is a colour; the area of a dot is the number of its items.
+    """
     needed: dict[str, Kind] = {
         "arm": TEXT, "network": TEXT, "bin": NUMBER, "confidence": NUMBER, "accuracy": NUMBER,
         "items": NUMBER,
     }  # fmt: skip
     found = checked(table, needed, what="a reliability diagram")
-    known = styles(found["arm"])
-    parts = groups(found, "network")
+    known = styles(found["network"])
+    alone = next(iter(known)) if len(known) == 1 else ""  # which no legend names
+    parts = groups(found, "arm")
     most = max(float(np.nanmax(values(found, "items"), initial=1.0)), 1.0)
-    figure, axes = panels(len(parts), height=3.1)
-    for one, (text, part) in zip(axes, parts, strict=True):
+    figure, axes = panels(len(parts), columns=COLUMNS, height=2.6)
+    for at, (one, (text, part)) in enumerate(zip(axes, parts, strict=True)):
         one.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
-        for arm, mine in groups(part, "arm"):
+        for network, mine in part.group_by("network", maintain_order=True):
             mine = mine.sort("confidence")
-            colour, marker, dash = known[arm]
+            colour, marker, dash = known[str(network[0])]
             x, y = values(mine, "confidence"), values(mine, "accuracy")
             area = LARGEST * np.nan_to_num(values(mine, "items")) / most
-            one.plot(x, y, dash, color=colour, linewidth=1.0)
+            one.plot(x, y, dash, color=colour, linewidth=0.9, alpha=0.6)
             one.scatter(x, y, s=np.maximum(area, 6), c=colour, marker=marker, alpha=0.85, lw=0)
-        heading(one, text)
-        one.set(xlabel="mean confidence in the bin", ylabel="accuracy in the bin")
+        heading(one, " · ".join(word for word in (text, alone) if word), width=30)
+        one.set_xlabel("mean confidence in the bin")
+        one.set_ylabel("" if at % COLUMNS else "accuracy in the bin")
         one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     legend(figure, known)
     caption = (

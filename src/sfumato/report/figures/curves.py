@@ -5,12 +5,14 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import NDArray
 
-from sfumato.report.drawing import INK, Basis, Drawing, finished, panels, styles, written
+from sfumato.report.drawing import INK, SMALL, Basis, Drawing, finished, panels, styles, written
 from sfumato.report.figures.columns import NUMBER, TEXT, Kind, checked, groups, not_drawn, values
-from sfumato.report.figures.marks import heading, legend, line
+from sfumato.report.figures.marks import Interval, heading, legend, line
 from sfumato.report.measure import Measures, measure_of
 
 __all__ = [
@@ -26,6 +28,10 @@ __all__ = [
 
 VALUE: dict[str, Kind] = {"metric": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER}
 INTERVAL = ("low", "high")
+MOST_BANDS = 3
+"""Arms in a panel up to which their bands can be told apart."""
+ASIDE = 0.009
+"""How far apart, as a share of the axis, the points of more arms are set."""
 
 
 def attack_curves(
@@ -63,17 +69,22 @@ def convergence(
     found = checked(table, needed, what="convergence", optional=INTERVAL)
     known = styles(found["arm"])
     parts = groups(found, "network")
+    few = _few_arms(parts)
     figure, axes = panels(len(parts))
     for one, (text, part) in zip(axes, parts, strict=True):
         for arm, mine in groups(part, "arm"):
-            line(one, mine, "epoch", known[arm], value="jsd")
+            line(one, mine, "epoch", known[arm], value="jsd", interval="band" if few else "none")
         heading(one, text)
         one.set(xlabel="epoch", ylabel="divergence from epoch before (bits)")
         one.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         if (values(part, "jsd") > 0).any():  # the first epochs would hide all later ones
             one.set_yscale("log")
+            one.tick_params(axis="y", which="both", labelsize=SMALL)  # also between powers of ten
     legend(figure, known, lines=True)
-    caption = f"Lower: the model has settled. {not_drawn(found, 'jsd')}".strip()
+    told = ""
+    if not few and _has_intervals(found):
+        told = f"With more than {MOST_BANDS} arms in a panel intervals are in the table only. "
+    caption = f"Lower: the model has settled. {told}{not_drawn(found, 'jsd')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis)
 
 
@@ -195,30 +206,56 @@ def trade_off(
     ylabel: str,
     name: str = "trade-off",
     title: str = "The least loss",
+    ringed: str = "the lowest point of a curve",
+    columns: int = 2,
+    xscale: Literal["linear", "log"] = "linear",
 ) -> Drawing:
     """Curves over ``x`` by ``series`` and ``panel``, the lowest point of each marked.
 
-    For the planner's ratios over n, k and k̂ and its losses over k̂ (S1-F2, S1-F3, S1-F6).
+    For the planner's ratios over n, k and k̂ and its losses over k̂ (S1-F2, S1-F3, S1-F6). A column
+    ``ring`` of true and false puts the rings elsewhere, and ``ringed`` says what they mark;
+    ``low`` and ``high`` are drawn as bands.
     """
-    needed: dict[str, Kind] = {"panel": TEXT, "series": TEXT, "x": NUMBER, "value": NUMBER}
-    found = checked(table, needed, what="a trade-off")
+    needed: dict[str, Kind] = {
+        "panel": TEXT, "series": TEXT, "x": NUMBER, "value": NUMBER, "ring": NUMBER,
+        "low": NUMBER, "high": NUMBER,
+    }  # fmt: skip
+    found = checked(table, needed, what="a trade-off", optional=("ring", *INTERVAL))
     known = styles(found["series"])
     parts = groups(found, "panel")
-    figure, axes = panels(len(parts))
+    figure, axes = panels(len(parts), columns=columns, height=2.8 if columns < 3 else 2.2)
     for one, (text, part) in zip(axes, parts, strict=True):
         for series, mine in groups(part, "series"):
             line(one, mine, "x", known[series])
-            height = values(mine, "value")
-            if np.isfinite(height).any():
-                least = int(np.nanargmin(height))
-                one.plot(
-                    values(mine, "x")[least], height[least], "o", mfc="none", mec=INK, markersize=8
-                )
+            at = _ringed(mine) if "ring" in table.columns else _lowest(mine)
+            x, height = values(mine, "x")[at], values(mine, "value")[at]
+            one.plot(x, height, "o", mfc="none", mec=INK, markersize=8)
         heading(one, text)
         one.set(xlabel=written(xlabel, 50), ylabel=written(ylabel, 50))
+        if xscale == "log":
+            _logarithmic(one, values(part, "x"))
     legend(figure, known, lines=True)
-    caption = f"A ring marks the lowest point of a curve. {not_drawn(found, 'value')}".strip()
+    told = f"A ring marks {ringed}. " if ringed else ""
+    caption = f"{told}{not_drawn(found, 'value')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def _lowest(part: pl.DataFrame) -> list[int]:
+    height = values(part, "value")
+    return [int(np.nanargmin(height))] if np.isfinite(height).any() else []
+
+
+def _ringed(part: pl.DataFrame) -> list[int]:
+    return np.flatnonzero(values(part, "ring") == 1).tolist()
+
+
+def _logarithmic(axes: Axes, x: NDArray[np.float64]) -> None:
+    """With the numbers 1, 2, 5, 10 … written out rather than as powers."""
+    if (x > 0).any():
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _against(
@@ -239,17 +276,44 @@ def _against(
 def _curves(
     found: pl.DataFrame, x: str, measures: Measures, *, by: Sequence[str], xlabel: str
 ) -> tuple[Figure, str]:
-    """The figure and its caption: a panel a group of ``by``, a line an arm."""
+    """The figure and its caption: a panel a group of ``by``, a line an arm.
+
+    Bands of many arms hide each other: then intervals are thin bars, a little beside each other.
+    """
     parts = groups(found, *by)
     known = styles(found["arm"])
+    beside = not _few_arms(parts) and _has_intervals(found)
+    aside = _asides(list(known), values(found, x)) if beside else dict.fromkeys(known, 0.0)
     figure, axes = panels(len(parts))
     for one, (text, part) in zip(axes, parts, strict=True):
         for arm, mine in groups(part, "arm"):
-            line(one, mine, x, known[arm])
+            interval: Interval = "bars" if beside else "band"
+            line(one, mine, x, known[arm], interval=interval, aside=aside[arm])
         if len(by) > 1:
             heading(one, text)
         one.set_xlabel(written(xlabel, 60))
         one.set_ylabel(written(measure_of(measures, part["metric"][0]).axis, 46))
         one.xaxis.set_major_locator(MaxNLocator(5, integer=x in ("M", "iteration")))
     legend(figure, known, lines=True)
-    return figure, not_drawn(found, "value")
+    told = ""
+    if beside:
+        told = (
+            f"With more than {MOST_BANDS} arms in a panel intervals are thin bars, and the points "
+            "of one position stand a little beside each other. "
+        )
+    return figure, f"{told}{not_drawn(found, 'value')}".strip()
+
+
+def _few_arms(parts: Sequence[tuple[str, pl.DataFrame]]) -> bool:
+    return all(part["arm"].n_unique() <= MOST_BANDS for _, part in parts)
+
+
+def _has_intervals(found: pl.DataFrame) -> bool:
+    return bool((np.isfinite(values(found, "low")) & np.isfinite(values(found, "high"))).any())
+
+
+def _asides(arms: Sequence[str], at: NDArray[np.float64]) -> dict[str, float]:
+    """How far each arm's points stand beside their place, around it on both sides."""
+    known = at[np.isfinite(at)]
+    step = ASIDE * float(np.ptp(known)) if known.size else 0.0
+    return {arm: step * (place - (len(arms) - 1) / 2) for place, arm in enumerate(arms)}

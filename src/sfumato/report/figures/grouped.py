@@ -1,6 +1,7 @@
-"""Draw grouped bars: corruptions, and training targets tested on several kinds of labels."""
+"""Draw groups in rows: corruptions, and training targets tested on several kinds of labels."""
 
 from collections.abc import Sequence
+from typing import Literal, assert_never
 
 import numpy as np
 import polars as pl
@@ -9,13 +10,13 @@ from matplotlib.ticker import MaxNLocator
 
 from sfumato.report.drawing import Basis, Drawing, finished, panels, styles, written
 from sfumato.report.figures.columns import NUMBER, TEXT, Kind, checked, groups, not_drawn
-from sfumato.report.figures.marks import bars, heading, legend, name_rows
+from sfumato.report.figures.marks import bars, dots, heading, legend, name_rows
 from sfumato.report.measure import Measures, measure_of
 
 __all__ = ["corruption_bars", "mode_shift"]
 
 FILLED = 0.8
-"""How much of a row its bars fill."""
+"""How much of a row its bars or dots fill."""
 
 
 def corruption_bars(
@@ -34,7 +35,12 @@ def corruption_bars(
     found = checked(table, needed, what="corruption bars", optional=("low", "high"))
     found = found.with_columns(strength="strength " + pl.col("strength"))
     figure = _grouped(
-        found, measures, rows="corruption", series="arm", by=("metric", "network", "strength")
+        found,
+        measures,
+        rows="corruption",
+        series="arm",
+        by=("metric", "network", "strength"),
+        mark="bars",
     )
     caption = not_drawn(found, "value")
     return finished(name, title, caption, figure=figure, table=table, basis=basis)
@@ -56,7 +62,12 @@ def mode_shift(
     found = checked(table, needed, what="mode shift", optional=("low", "high"))
     named = found.with_columns(tested_on="tested on " + pl.col("tested_on"))
     figure = _grouped(
-        named, measures, rows="trained_on", series="tested_on", by=("metric", "network")
+        named,
+        measures,
+        rows="trained_on",
+        series="tested_on",
+        by=("metric", "network"),
+        mark="dots",  # bars from zero would hide how accuracies near one differ
     )
     caption = (
         "Rows: what the model was trained on. What the majority vote already gains over the "
@@ -67,11 +78,19 @@ def mode_shift(
 
 
 def _grouped(
-    found: pl.DataFrame, measures: Measures, *, rows: str, series: str, by: Sequence[str]
+    found: pl.DataFrame,
+    measures: Measures,
+    *,
+    rows: str,
+    series: str,
+    by: Sequence[str],
+    mark: Literal["bars", "dots"],
 ) -> Figure:
     parts = groups(found, *by)
     names = list(dict.fromkeys(found[rows]))
     known = styles(found[series])
+    if mark == "bars":  # a bar has no shape of its own
+        known = {name: style._replace(marker="s") for name, style in known.items()}
     thick = FILLED / len(known)
     place = {one: (at + 0.5) * thick - FILLED / 2 for at, one in enumerate(known)}
     row = 0.22 + 0.11 * min(len(known), 12)
@@ -79,10 +98,17 @@ def _grouped(
     for at, (one, (text, part)) in enumerate(zip(axes, parts, strict=True)):
         for who, mine in part.group_by(series, maintain_order=True):
             at_rows = np.array([names.index(name) + place[str(who[0])] for name in mine[rows]])
-            bars(one, mine, at_rows, known[str(who[0])], height=thick * 0.92)
+            style = known[str(who[0])]
+            match mark:
+                case "bars":
+                    bars(one, mine, at_rows, style, height=thick * 0.92)
+                case "dots":
+                    dots(one, mine, at_rows, style)
+                case _:
+                    assert_never(mark)
         name_rows(one, names, shown=at % 2 == 0)
         heading(one, text)
         one.xaxis.set_major_locator(MaxNLocator(5))
         one.set_xlabel(written(measure_of(measures, part["metric"][0]).axis, 60))
-    legend(figure, {name: style._replace(marker="s") for name, style in known.items()})
+    legend(figure, known)
     return figure

@@ -1,6 +1,7 @@
 """Put data on axes: dots with intervals, bars, lines with bands, a legend, reference lines."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, assert_never
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,9 @@ __all__ = ["bars", "dots", "heading", "legend", "line", "name_rows", "reference"
 Numbers = NDArray[np.float64]
 SPREAD = 0.62
 """How much of a row's height its series share."""
+REFERENCE_DASHES = ((4, 2), (1, 2), (6, 2, 1, 2), (9, 3))
+Interval = Literal["band", "bars", "none"]
+"""How the interval of a line is drawn."""
 
 
 def offsets(names: Sequence[str]) -> dict[str, float]:
@@ -43,19 +47,35 @@ def bars(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, height: f
     axes.hlines(at[known], low[known], high[known], colors=INK, linewidth=1.0)
 
 
-def line(axes: Axes, part: pl.DataFrame, x: str, style: Style, *, value: str = "value") -> None:
-    """Values over ``x`` as a line with markers, with ``low`` and ``high`` as a band."""
+def line(
+    axes: Axes,
+    part: pl.DataFrame,
+    x: str,
+    style: Style,
+    *,
+    value: str = "value",
+    interval: Interval = "band",
+    aside: float = 0.0,
+) -> None:
+    """Values over ``x``, moved ``aside``, as a line with markers; ``low`` and ``high`` as told."""
     part = part.sort(x, maintain_order=True)
-    at, height = values(part, x), values(part, value)
+    at, height = values(part, x) + aside, values(part, value)
     marker = style.marker if part.height <= 25 else ""
     axes.plot(
         at, height, style.dash, marker=marker, color=style.colour, markersize=3.5, linewidth=1.3
     )
-    if {"low", "high"} <= set(part.columns):
-        low, high = values(part, "low"), values(part, "high")
-        axes.fill_between(at, low, high, color=style.colour, alpha=0.18, linewidth=0)
-        if part.height == 1:  # a band over one point has no width
-            axes.vlines(at, low, high, colors=style.colour, linewidth=1.3)
+    if not {"low", "high"} <= set(part.columns):
+        return
+    low, high = values(part, "low"), values(part, "high")
+    match interval:
+        case "band" if part.height > 1:
+            axes.fill_between(at, low, high, color=style.colour, alpha=0.18, linewidth=0)
+        case "band" | "bars":  # a band over one point has no width
+            axes.vlines(at, low, high, colors=style.colour, linewidth=0.8)
+        case "none":
+            pass
+        case _:
+            assert_never(interval)
 
 
 def name_rows(axes: Axes, names: Sequence[str], *, shown: bool = True, width: int = 30) -> None:
@@ -71,28 +91,33 @@ def heading(axes: Axes, text: str, *, width: int = 44) -> None:
     axes.set_title(written(text, width), loc="left", fontsize=SMALL + 0.5, color=INK)
 
 
-def reference(axes: Axes, at: float, text: str, *, position: int = 0) -> None:
-    """A labelled vertical line that results are held against."""
-    axes.axvline(at, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-    axes.annotate(
-        written(text, 26),
-        (at, 0.02 + 0.07 * position),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 0),
-        textcoords="offset points",
-        fontsize=SMALL - 1,
-        color=INK,
-        rotation=90,
-        va="bottom",
-    )
+def reference(axes: Axes, at: float, *, position: int = 0) -> None:
+    """A vertical line that results are held against; the legend names it by its dashes."""
+    axes.axvline(at, color=INK, linewidth=0.9, linestyle=_dashes(position))
 
 
-def legend(figure: Figure, known: Mapping[str, Style], *, lines: bool = False) -> None:
-    """A legend below the panels; the figure grows by its rows. None for a single series."""
+def _dashes(position: int) -> tuple[int, tuple[int, ...]]:
+    return 0, REFERENCE_DASHES[position % len(REFERENCE_DASHES)]
+
+
+def legend(
+    figure: Figure,
+    known: Mapping[str, Style],
+    *,
+    lines: bool = False,
+    references: Sequence[str] = (),
+) -> None:
+    """A legend below the panels; the figure grows by its rows. A single series needs no name.
+
+    ``references`` names the lines that ``reference`` drew, by position: text beside a line would
+    lie over the data.
+    """
     shown = {name: style for name, style in known.items() if name}
     if len(shown) < 2:
+        shown = {}
+    if not shown and not references:
         return
-    labels = [written(name) for name in shown]
+    labels = [written(name) for name in (*shown, *references)]
     handles = [
         Line2D(
             [],
@@ -104,6 +129,10 @@ def legend(figure: Figure, known: Mapping[str, Style], *, lines: bool = False) -
             linewidth=1.3,
         )
         for style in shown.values()
+    ]
+    handles += [
+        Line2D([], [], color=INK, linewidth=0.9, linestyle=_dashes(position))
+        for position in range(len(references))
     ]
     width, height = figure.get_size_inches()
     columns = legend_columns(labels, float(width))
@@ -118,6 +147,7 @@ def legend(figure: Figure, known: Mapping[str, Style], *, lines: bool = False) -
         labelcolor=INK,
         handletextpad=0.5,
         columnspacing=1.4,
+        handlelength=2.4 if lines or references else 2.0,  # a pattern of dashes shows whole
     )
 
 

@@ -1,5 +1,7 @@
 """Draw tables of numbers as coloured cells: correlations, confusions, maps over two settings."""
 
+from typing import Literal, assert_never
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -12,6 +14,13 @@ from sfumato.report.figures.marks import heading
 from sfumato.report.numbers import number
 
 __all__ = ["confusion", "correlation_matrix", "grid_maps"]
+
+Bar = Literal["shared", "each"]
+"""Whether all maps have one bar of colours and its ends, or each its own."""
+Scale = Literal["rising", "around zero"]
+"""Whether colours tell low from high, or what is above zero from what is below."""
+COLOURED: dict[Scale, str] = {"rising": "cividis", "around zero": "PuOr_r"}
+Beyond = Literal["neither", "both", "min", "max"]
 
 Cells = NDArray[np.float64]  # (rows, columns), NaN where nothing is known
 WRITTEN_UP_TO = 14
@@ -91,15 +100,21 @@ def grid_maps(
     text: str,
     name: str = "grid",
     title: str = "Over two settings",
+    columns: int = 2,
+    bar: Bar = "shared",
+    scale: Scale = "rising",
+    limits: tuple[float, float] | None = None,
 ) -> Drawing:
-    """``value`` over ``x`` and ``y``, one map a ``panel``: the planner's ratios (S1-F1, S1-F2)."""
+    """``value`` over ``x`` and ``y``, one map a ``panel``: the planner's ratios (S1-F1, S1-F2).
+
+    ``columns`` maps stand in a row. Colours end at ``limits``, left out at the least and greatest
+    value, of all maps or, with a bar each, of each map.
+    """
     needed: dict[str, Kind] = {"panel": TEXT, "x": NUMBER, "y": NUMBER, "value": NUMBER}
     found = checked(table, needed, what="maps over two settings")
-    known = values(found, "value")
-    known = known[np.isfinite(known)]
-    limits = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    span = _span(found, scale)
     parts = groups(found, "panel")
-    figure, axes = panels(len(parts), height=2.9)
+    figure, axes = panels(len(parts), columns=columns, height=2.9 if columns < 3 else 2.5)
     for one, (above, part) in zip(axes, parts, strict=True):
         across = sorted(set(part["x"].drop_nulls()))
         up = sorted(set(part["y"].drop_nulls()), reverse=True)
@@ -107,16 +122,45 @@ def grid_maps(
         for row, value in zip(part.iter_rows(named=True), values(part, "value"), strict=True):
             if row["x"] is not None and row["y"] is not None:
                 cells[up.index(row["y"]), across.index(row["x"])] = value
-        _coloured(
-            figure, one, cells, [f"{v:g}" for v in up], [f"{v:g}" for v in across],
-            limits=limits, scale="cividis", text=text,
+        ends = limits or (span if bar == "shared" else _span(part, scale))
+        _cells_drawn(
+            one, cells, [f"{v:g}" for v in up], [f"{v:g}" for v in across],
+            limits=ends, scale=COLOURED[scale], fitting=20 if columns < 3 else 8,
         )  # fmt: skip
+        if bar == "each":
+            _bar(figure, one, text, beyond=_beyond(part, ends))
         heading(one, above)
         one.set(xlabel=written(xlabel, 40), ylabel=written(ylabel, 40))
-    caption = (
-        f"From {number(limits[0])} to {number(limits[1])}. {not_drawn(found, 'value')}".strip()
-    )
+    if bar == "shared":
+        _bar(figure, axes, text, beyond=_beyond(found, limits or span))
+    known = _span(found, "rising")
+    caption = f"From {number(known[0])} to {number(known[1])}. {not_drawn(found, 'value')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis)
+
+
+def _span(table: pl.DataFrame, scale: Scale) -> tuple[float, float]:
+    """The least and the greatest finite value, or as far to both sides of zero."""
+    known = values(table, "value")
+    known = known[np.isfinite(known)]
+    if not known.size:
+        return 0.0, 1.0
+    match scale:
+        case "rising":
+            return float(known.min()), float(known.max())
+        case "around zero":
+            reach = float(np.abs(known).max()) or 1.0
+            return -reach, reach
+        case _:
+            assert_never(scale)
+
+
+def _beyond(table: pl.DataFrame, limits: tuple[float, float]) -> Beyond:
+    """Whether values lie beyond the ends of the colours; the bar shows it by an arrow."""
+    known = values(table, "value")
+    low, high = bool((known < limits[0]).any()), bool((known > limits[1]).any())
+    if low and high:
+        return "both"
+    return "min" if low else "max" if high else "neither"
 
 
 def _coloured(
@@ -130,8 +174,23 @@ def _coloured(
     scale: str,
     text: str,
 ) -> None:
+    _cells_drawn(axes, cells, rows, columns, limits=limits, scale=scale)
+    _bar(figure, axes, text)
+
+
+def _cells_drawn(
+    axes: Axes,
+    cells: Cells,
+    rows: list[str],
+    columns: list[str],
+    *,
+    limits: tuple[float, float],
+    scale: str,
+    fitting: int = 20,
+) -> None:
+    """``fitting`` names at most stand below the map or beside it; others are left out evenly."""
     low, high = limits
-    image = axes.imshow(
+    axes.imshow(
         cells,
         cmap=scale,
         vmin=low,
@@ -139,8 +198,10 @@ def _coloured(
         interpolation="none",
         aspect="auto",
     )
-    apart_rows, apart_columns = -(-len(rows) // 20), -(-len(columns) // 20)
-    axes.set_yticks(range(0, len(rows), apart_rows), [written(n, 22) for n in rows[::apart_rows]])
+    apart_rows, apart_columns = -(-len(rows) // fitting), -(-len(columns) // fitting)
+    # counted from below, as the columns are from the left
+    shown = range((len(rows) - 1) % apart_rows, len(rows), apart_rows)
+    axes.set_yticks(shown, [written(rows[at], 22) for at in shown])
     axes.set_xticks(
         range(0, len(columns), apart_columns), [written(n, 22) for n in columns[::apart_columns]]
     )
@@ -153,7 +214,20 @@ def _coloured(
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=25, pad=0.02)
+
+
+def _bar(figure: Figure, axes: Axes | list[Axes], text: str, *, beyond: Beyond = "neither") -> None:
+    """A colour bar for one map, or for all that have the same ends."""
+    first = axes[0] if isinstance(axes, list) else axes
+    several = isinstance(axes, list) and len(axes) > 2
+    bar = figure.colorbar(
+        first.images[0],
+        ax=axes,
+        shrink=0.6 if several else 0.8,
+        aspect=30 if several else 25,
+        pad=0.02,
+        extend=beyond,
+    )
     bar.set_label(written(text, 40), size=SMALL, color=INK)
     bar.ax.tick_params(labelsize=SMALL, colors=INK)
     bar.outline.set_visible(False)

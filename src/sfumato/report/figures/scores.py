@@ -1,6 +1,6 @@
 """Draw scores and paired differences: dots with intervals by arm, stratum, network; a ranking."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -73,14 +73,16 @@ def by_arm(
     known = styles(scores["network"])
     shift = offsets(list(known))
     row = 0.24 + 0.05 * min(len(known), 8)
+    lines = _named_lines(scores, references or {})
     figure, axes = panels(len(parts), height=0.95 + row * len(arms), width=7.2)
     for at, (one, (_, part)) in enumerate(zip(axes, parts, strict=True)):
         for network, mine in groups(part, "network"):
             rows = np.array([arms.index(arm) + shift[network] for arm in mine["arm"]])
             dots(one, mine, rows, known[network])
         name_rows(one, arms, shown=at % 2 == 0)
-        _say_panel(one, part, measures, references or {})
-    legend(figure, known)
+        _hold_against(one, part, references or {}, lines)
+        _say_panel(one, part, measures)
+    legend(figure, known, references=lines)
     caption = f"Each dot is one arm's value. {not_drawn(scores, 'value')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
 
@@ -96,6 +98,7 @@ def by_stratum(
     scores = checked(table, SCORE, what="scores by stratum")
     parts = groups(scores, "metric", "network", "against")
     strata = list(dict.fromkeys(scores["stratum"]))
+    labels = [f"{name} {_counted(scores, name)}".strip() for name in strata]
     known = styles(scores["arm"])
     shift = offsets(list(known))
     row = 0.24 + 0.09 * min(len(known), 12)
@@ -104,8 +107,8 @@ def by_stratum(
         for arm, mine in groups(part, "arm"):
             rows = np.array([strata.index(stratum) + shift[arm] for stratum in mine["stratum"]])
             dots(one, mine, rows, known[arm])
-        name_rows(one, strata, shown=at % 2 == 0)
-        _say_panel(one, part, measures, {})
+        name_rows(one, labels, shown=at % 2 == 0)
+        _say_panel(one, part, measures)
     legend(figure, known)
     caption = f"Each dot is one arm on one stratum. {not_drawn(scores, 'value')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
@@ -137,12 +140,15 @@ def leaderboard(
     names = list(dict.fromkeys([*order, *scores["who"]]))
     parts = [(one, scores.filter(pl.col("metric") == one)) for one in (metric, beside)]
     parts = [(one, part) for one, part in parts if part.height]
+    lines = _named_lines(scores, references or {})
     figure, axes = panels(len(parts), height=0.95 + 0.24 * len(names), width=7.2)
     for at, (one, (_, part)) in enumerate(zip(axes, parts, strict=True)):
         rows = np.array([names.index(who) for who in part["who"]], dtype=np.float64)
         dots(one, part, rows, first_style())
         name_rows(one, names, shown=at == 0, width=36)
-        _say_panel(one, part, measures, references or {})
+        _hold_against(one, part, references or {}, lines)
+        _say_panel(one, part, measures)
+    legend(figure, {}, references=lines)
     caption = f"Ranked by {measure_of(measures, metric).title}; the best is on top."
     return finished(name, title, caption, figure=figure, table=wanted, basis=basis_of(wanted))
 
@@ -171,7 +177,7 @@ def paired_differences(
             dots(one, mine, rows, known[network])
             _open_where_zero_is_inside(one, mine, rows, known[network].marker)
         name_rows(one, pairs, shown=at % 2 == 0, width=36)
-        _say_panel(one, part, measures, {})
+        _say_panel(one, part, measures)
     legend(figure, known)
     caption = (
         "First arm minus second, paired. A filled dot: the interval excludes zero; an open dot: "
@@ -241,7 +247,34 @@ def _open_where_zero_is_inside(
     )
 
 
-def _say_panel(axes: Axes, part: pl.DataFrame, measures: Measures, references: References) -> None:
+def _counted(scores: pl.DataFrame, stratum: str) -> str:
+    """How many items a stratum has; from least to most where not every score has as many."""
+    found = values(scores.filter(pl.col("stratum") == stratum), "items")
+    found = found[found > 0]
+    if not found.size:
+        return ""
+    least, most = int(found.min()), int(found.max())
+    return f"(n = {least:,})" if least == most else f"(n = {least:,} to {most:,})"
+
+
+def _named_lines(scores: pl.DataFrame, references: References) -> list[str]:
+    """The reference lines of the metrics that are drawn, each once."""
+    drawn = set(scores["metric"])
+    return list(
+        dict.fromkeys(
+            name for metric, lines in references.items() if metric in drawn for name in lines
+        )
+    )
+
+
+def _hold_against(
+    axes: Axes, part: pl.DataFrame, references: References, named: Sequence[str]
+) -> None:
+    for text, at in references.get(part["metric"][0], {}).items():
+        reference(axes, at, position=named.index(text))
+
+
+def _say_panel(axes: Axes, part: pl.DataFrame, measures: Measures) -> None:
     metric = part["metric"][0]
     axes.set_xlabel(written(measure_of(measures, metric).axis, 60))
     where = [f"against {part['against'][0]}"] if part["against"][0] else []
@@ -250,7 +283,5 @@ def _say_panel(axes: Axes, part: pl.DataFrame, measures: Measures, references: R
         if len(only) == 1 and (shown := only.pop()) not in ("", "all"):
             where.append(shown)
     heading(axes, " · ".join(where))
-    for position, (text, at) in enumerate(references.get(metric, {}).items()):
-        reference(axes, at, text, position=position)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)

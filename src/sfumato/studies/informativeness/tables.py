@@ -1,0 +1,86 @@
+"""Turn what a grid found into tables for a reader: ρ by n and k, correlations, wrong answers."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from sfumato.plan.grid import means
+from sfumato.report.numbers import interval, number
+from sfumato.studies.informativeness.answers import Told, correlations
+
+__all__ = ["correlation_rows", "noise_rows", "noise_shown", "rho_rows"]
+
+RULES = {
+    "linear": "(1 - ε)T right answers",
+    "capacity": "(1 - H₂(ε))T right answers",
+}
+FLIPPED = "T answers, εT of them wrong"
+
+
+def rho_rows(grid: pl.DataFrame, form: str, sizes: Sequence[int]) -> pl.DataFrame:
+    """Mean ρ of a form with its 95 % interval over seeds: a row a d and n, a column a k."""
+    found = means(grid.filter(form=form, flipped=0.0)).sort("dimensions", "items", "classes")
+    inside = found.filter(pl.all_horizontal(pl.col("items", "classes").is_in(list(sizes))))
+    rows: dict[tuple[int, int], dict[str, int | str]] = {}
+    for one in inside.iter_rows(named=True):
+        place = (one["dimensions"], one["items"])
+        row = rows.setdefault(place, {"d": place[0], "n": place[1]})
+        shown = f"{number(one['rho'])} {interval(one['low'], one['high'])}".rstrip()
+        row[f"k = {one['classes']}"] = shown
+    return pl.DataFrame(list(rows.values()), infer_schema_length=None)
+
+
+def correlation_rows(told: Told) -> pl.DataFrame:
+    """r of information ratio and effective dimensionality by d and for all, beside the paper's."""
+    rows = [
+        {
+            "dimensions": "all together" if one["dimensions"] is None else str(one["dimensions"]),
+            "r": f"{number(one['r'])} {interval(one['low'], one['high'])}".rstrip(),
+            "p": f"{one['p']:.1g}",
+            "tasks": one["tasks"],
+            "paper 2": number(one["paper"]),
+        }
+        for one in correlations(told).iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows)
+
+
+def noise_rows(told: Told, form: str = "soft") -> pl.DataFrame:
+    """ρ of flipped answers and of as many right ones as formulas leave, by share ε.
+
+    Columns ``series``, ``flipped``, ``rho``, ``low``, ``high``, ``seeds``. All begin at ε = 0
+    with ρ of the same worlds without wrong answers.
+    """
+    wrong = told.grid.filter(pl.col("flipped") > 0, form=form)
+    if not len(wrong):
+        return pl.DataFrame()
+    worlds = wrong.select("items", "classes", "dimensions").unique()
+    right = told.grid.filter(form=form, flipped=0.0).join(
+        worlds, on=["items", "classes", "dimensions"]
+    )
+    columns = ["form", "kept", "items", "classes", "dimensions", "flipped", "seed", "rho"]
+    plain = {"spread": pl.lit(1.0), "constraints": pl.lit(None), "effective": pl.lit(None)}
+    parts = {FLIPPED: wrong}
+    parts |= {
+        text: told.thinned.filter(form=form, rule=rule).with_columns(kept=pl.lit(None, pl.Int64()))
+        for rule, text in RULES.items()
+    }
+    told_parts = [
+        means(pl.concat([side.select(columns) for side in (right, part)]).with_columns(**plain))
+        .select(pl.lit(text).alias("series"), "flipped", "rho", "low", "high", "seeds")
+        .sort("flipped")
+        for text, part in parts.items()
+    ]
+    return pl.concat(told_parts)
+
+
+def noise_shown(rows: pl.DataFrame) -> pl.DataFrame:
+    """``noise_rows`` for a reader: a row a series, a column a share ε."""
+    shown = rows.with_columns(
+        text=pl.struct("rho", "low", "high").map_elements(
+            lambda one: f"{number(one['rho'])} {interval(one['low'], one['high'])}".rstrip(),
+            pl.String,
+        ),
+        share=pl.format("ε = {}", pl.col("flipped").map_elements("{:g}".format, pl.String)),
+    )
+    return shown.pivot("share", index="series", values="text").rename({"series": ""})

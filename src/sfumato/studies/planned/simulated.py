@@ -1,0 +1,233 @@
+"""Turn a planned task into simulated worlds around its size, and what answers recover in them.
+
+Two things are simulated. Labels without any error, as the paper draws them, over numbers of items
+and classes around the task's own and over k̂ at the task itself. And the answers of people who err
+as much as the advice takes them to, which is what a choice between forms has to go by.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2, sqrt
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.plan.advise import DIMENSIONS, NOISE_ASSUMED, Task
+from sfumato.plan.embed import spearman
+from sfumato.plan.expected import (
+    MOST_ITEMS,
+    NOISES,
+    Candidate,
+    contradictions,
+    embedded,
+    seen,
+    stated,
+)
+from sfumato.plan.grid import SCHEMA, grid_points, run_grid, simulate_point
+from sfumato.plan.worlds import PCA, Point, World, stream, world_at
+
+__all__ = [
+    "MOST_CLASSES",
+    "Advance",
+    "Sizes",
+    "answers_at",
+    "around",
+    "dimensions_of",
+    "kept_shown",
+    "noise_at",
+    "part_of",
+    "right_labels",
+    "sizes_of",
+    "stands_for",
+]
+
+MOST_CLASSES = 60
+"""So many classes are simulated at most, so that drawing a plan takes seconds and not minutes."""
+
+SIZES = 4
+"""Numbers of items, and of classes, on a map."""
+
+SEEDS = 2
+"""Worlds of each size and number of dimensions, for labels without error."""
+
+WORLDS = 3
+"""Worlds of each size, at least, for the answers of people who err."""
+
+KEPT_SHOWN = 6
+"""Values of k̂ on a curve."""
+
+TYPICAL_NOISE = sqrt(NOISE_ASSUMED[0] * NOISE_ASSUMED[1])
+"""The middle, on a logarithmic scale, of what the advice assumes where nothing was measured."""
+
+Advance = Callable[[int, int], None]
+"""Told how many of how many worlds are done."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of items and classes to draw, the simulated ones of the task itself among them."""
+
+    items: tuple[int, ...]
+    classes: tuple[int, ...]
+    n: int
+    """Simulated items that stand for the task's own; fewer where the task has very many."""
+    k: int
+
+
+def around(own: int, *, most: int, many: int = SIZES, least: int = 3) -> tuple[int, ...]:
+    """``many`` numbers about a factor of two apart, ``own`` (or ``most``) and its nearest.
+
+    >>> around(10, most=60), around(1000, most=60), around(3, most=60)
+    ((3, 5, 10, 20), (8, 15, 30, 60), (3, 6, 12, 24))
+    """
+    middle = min(own, most)
+    tried = {int(middle * 2.0**step + 0.5) for step in range(-9, 10)}
+    inside = [size for size in tried if least <= size <= most]
+    near = sorted(inside, key=lambda size: (abs(log2(size / middle)), -size))
+    return tuple(sorted(near[:many]))
+
+
+def sizes_of(task: Task) -> Sizes:
+    """The sizes to simulate for a task: its own, capped, and those around it."""
+    return Sizes(
+        around(task.items, most=MOST_ITEMS),
+        around(task.classes, most=MOST_CLASSES),
+        min(task.items, MOST_ITEMS),
+        min(task.classes, MOST_CLASSES),
+    )
+
+
+def stands_for(task: Task, sizes: Sizes) -> str:
+    """A sentence, with a space before it, where fewer were simulated than the task has."""
+    fewer = [
+        f"{few} simulated {what} stand for the task's {own:,}"
+        for few, own, what in (
+            (sizes.n, task.items, "items"),
+            (sizes.k, task.classes, "classes"),
+        )
+        if few < own
+    ]
+    return f" {' and '.join(fewer)}." if fewer else ""
+
+
+def part_of(advance: Advance, start: float, end: float) -> Advance:
+    """Shows the progress of a part as a stretch of the whole."""
+
+    def show(done: int, total: int) -> None:
+        advance(round(1000 * (start + (end - start) * done / max(total, 1))), 1000)
+
+    return show
+
+
+def dimensions_of(task: Task) -> tuple[int, ...]:
+    """The task's own number of dimensions, or the three that are equally likely."""
+    return DIMENSIONS if task.dimensions is None else (task.dimensions,)
+
+
+def kept_shown(classes: int) -> list[int]:
+    """k̂ from 1 to k, evenly on a logarithmic scale.
+
+    >>> kept_shown(10), kept_shown(3)
+    ([1, 2, 3, 4, 6, 10], [1, 2, 3])
+    """
+    return sorted({int(size + 0.5) for size in np.geomspace(1, classes, KEPT_SHOWN)})
+
+
+def right_labels(
+    sizes: Sizes, dimensions: Sequence[int], *, seed: int, advance: Advance
+) -> pl.DataFrame:
+    """Hard and soft labels over all sizes, and every form over k̂ at the task, without error."""
+    maps = grid_points(items=sizes.items, classes=sizes.classes, dimensions=dimensions, seeds=SEEDS)
+    curves = grid_points(
+        items=[sizes.n],
+        classes=[sizes.k],
+        dimensions=dimensions,
+        seeds=SEEDS,
+        forms=("hard", "soft", "sparse", "top-class", PCA),
+        kept=kept_shown(sizes.k),
+    )
+    others = [point for point in maps if (point.items, point.classes) != (sizes.n, sizes.k)]
+    points = [replace(point, seed=seed + point.seed) for point in (*curves, *others)]
+    return run_grid(points, run=lambda _, asked: _counted(asked, advance))
+
+
+def _counted(points: Sequence[Point], advance: Advance) -> Iterable[dict[str, object]]:
+    for done, point in enumerate(points):
+        yield simulate_point(point)
+        advance(done + 1, len(points))
+
+
+def answers_at(
+    candidates: Sequence[Candidate],
+    *,
+    items: Sequence[int],
+    classes: Sequence[int],
+    dimensions: Sequence[int],
+    noise: Mapping[str, float],
+    seed: int,
+    advance: Advance,
+) -> pl.DataFrame:
+    """ρ of the answers of simulated people who err, in the columns of ``grid.run_grid``.
+
+    ``noise`` is by form, in spreads of an item's log-probabilities (see ``plan.expected``). At
+    sizes beyond what is simulated the largest ones stand in. A k̂ above k is left out. Worlds of all
+    dimensions are put together, as equally likely, and counted as seeds of the first of them.
+    """
+    rows: list[tuple[object, ...]] = []
+    cells = [(n, k) for n in items for k in classes]
+    found: dict[tuple[int, int, Candidate], list[float]] = {}
+    for done, (n, k) in enumerate(cells):
+        few = min(n, MOST_ITEMS), min(k, MOST_CLASSES)
+        points = _worlds(*few, dimensions, seed)
+        for each in candidates:
+            if (each.kept or 1) > few[1]:
+                continue
+            if (*few, each) not in found:
+                found[*few, each] = [_recovered(point, each, noise[each.form]) for point in points]
+            for world, rho in enumerate(found[*few, each]):
+                task = (each.form, each.kept, n, k, dimensions[0], 0.0, 1.0)
+                rows.append((*task, seed + world, rho, None, None))
+        advance(done + 1, len(cells))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def noise_at(
+    form: str, kept: int | None, contradicted: float, *, sizes: Sizes, dimensions: Sequence[int]
+) -> float:
+    """The noise at which two simulated people contradict one another in such a share of pairs."""
+    points = _worlds(sizes.n, sizes.k, dimensions, 0)
+    shares = np.zeros(len(NOISES))
+    for point in points:
+        logits, rng = _logits(world_at(point)), stream(point, "channel")
+        for at, noise in enumerate(NOISES):
+            said = stated(seen(logits, noise, people=2, rng=rng), form, kept)
+            both, against = contradictions(said[0], said[1])
+            shares[at] += against.sum() / max(both.sum(), 1) / len(points)
+    rising = np.maximum.accumulate(shares) + 1e-9 * np.arange(len(shares))
+    return float(np.interp(contradicted, rising, NOISES))
+
+
+def _worlds(items: int, classes: int, dimensions: Sequence[int], seed: int) -> list[Point]:
+    """At least three worlds, the dimensions in turn."""
+    many = -(-WORLDS // len(dimensions))
+    return [Point(items, classes, d, seed + more, ()) for d in dimensions for more in range(many)]
+
+
+def _logits(world: World) -> Array:
+    return np.asarray(np.log(np.maximum(world.soft.probs, 1e-300)))
+
+
+def _recovered(point: Point, asked: Candidate, noise: float) -> float:
+    world = world_at(point)
+    logits, truth = _logits(world), world.similarity
+    if asked.form == "top-class":  # which stand first is what ``stated`` takes to be asked about
+        n = len(world.items)
+        order = np.concatenate([np.arange(n), n + world.telling])
+        logits, truth = logits[:, world.telling], truth[np.ix_(order, order)]
+    rng = stream(point, "channel")
+    said = stated(seen(logits, noise, people=asked.people, rng=rng), asked.form, asked.kept)
+    gram = embedded(said, rng=stream(point, "fit"))
+    return float(np.nan_to_num(spearman(gram, truth), nan=0.0))
