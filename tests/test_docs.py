@@ -33,8 +33,10 @@ from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import PUBLISHED
+from sfumato.plan.annotators import MEASURES
 from sfumato.plan.cost import UTILITIES
 from sfumato.plan.information import FORMS
+from sfumato.plan.ratios import NOISE
 from sfumato.studies.arms import ARMS
 from sfumato.studies.shipped import STUDIES
 from sfumato.studies.sources import SOURCES
@@ -67,6 +69,8 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "arm": ARMS,
     "form of answer": FORMS,
     "utility": UTILITIES,
+    "measure of a label's error": MEASURES,
+    "noise rule": NOISE,
 }
 
 

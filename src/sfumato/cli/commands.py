@@ -8,6 +8,7 @@ import typer
 
 from sfumato.cli import options as given
 from sfumato.cli.audit import audit
+from sfumato.cli.elicit import elicit_app
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.plan import plan
 from sfumato.cli.progress import progress, say
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 app.add_typer(data_app, name="data", no_args_is_help=True)
+app.add_typer(elicit_app, name="elicit", no_args_is_help=True)
 app.command()(audit)
 app.command()(evaluate)
 app.command()(plan)

@@ -1,0 +1,237 @@
+"""What tests of the elicitation server share: both databases, a small study, a desk to run it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from sfumato.elicit import schema, session
+from sfumato.elicit.collection import Collection, collection_of
+from sfumato.elicit.database import Connection, Database, open_database
+from sfumato.elicit.schema import Picture, Stimulus
+from sfumato.elicit.screen import AnswerGiven, TrialScreen
+from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.writer import run_once
+
+KEY = b"a key only for tests, 32 bytes.."
+CLASSES = ("cat", "dog", "deer", "horse")
+POSTGRESQL = Path("/usr/lib/postgresql/15/bin")
+
+
+@pytest.fixture
+def study() -> ElicitStudy:
+    """Six trials of choosing one of four classes, three people an item."""
+    return make_study()
+
+
+@pytest.fixture
+def a_study() -> Callable[..., ElicitStudy]:
+    """A study with some settings changed."""
+    return make_study
+
+
+def make_study(**changes: Any) -> ElicitStudy:
+    settings: dict[str, Any] = {
+        "name": "animals",
+        "title": "Animals",
+        "preset": "choose-one",
+        "form": "choose-one",
+        "classes": CLASSES,
+        "wording": "Choose the label that fits.",
+        "per_item": 3,
+        "layout": {"trials_per_person": 6},
+        **changes,
+    }
+    if settings["form"] in ("pairs", "triplets"):
+        settings["classes"] = ()
+    return ElicitStudy(**settings)
+
+
+def stimuli_of(
+    study: ElicitStudy, items: int, *, checks: int = 0, practice: int = 0, batches: int = 0
+) -> list[Stimulus]:
+    images = {"pairs": 2, "triplets": 3}.get(study.form, 1)
+    by_form: dict[str, dict[str, Any]] = {
+        "typicality": {"class": "cat"},
+        "mix": {"classes": ["cat", "dog"]},
+    }
+    shown = by_form.get(study.form, {})
+    made = []
+    for role, number in (("main", items), ("check", checks), ("practice", practice)):
+        for place in range(number):
+            made.append(
+                Stimulus(
+                    key=f"{role}{place}",
+                    item=f"item-{role}-{place}",
+                    images=tuple(f"p{role}{place}x{side}" for side in range(images)),
+                    target=study.per_item,
+                    shown=shown,
+                    stratum=CLASSES[place % 4],
+                    batch=f"batch{place % batches}" if batches and role == "main" else None,
+                    role=role,  # type: ignore[arg-type]
+                    gold="GOLD-deer" if role == "check" else None,
+                    secret={"hidden": "SECRET-source"},
+                )
+            )
+    return made
+
+
+@dataclass
+class Desk:
+    """A filled database and a clock; runs one command at a time, as the writer does."""
+
+    database: Database
+    connection: Connection
+    collection: Collection
+    rng: np.random.Generator
+    now: float = 1_000_000.0
+    keys: Iterator[int] = field(default_factory=count)
+
+    def run(self, command: Callable[..., Any], **request: Any) -> Any:
+        return run_once(
+            self.connection, self.collection, command, now=self.now, rng=self.rng, **request
+        )
+
+    def enter(self, person: str = "ann", **more: Any) -> str:
+        entry = {"platform": "link", "platform_id": person, **more}
+        token: str = self.run(session.enter, **entry).token
+        return token
+
+    def screen(self, token: str) -> Any:
+        return self.run(session.screen, token=token)
+
+    def given(self, trial: int, answer: Any = "cat", **more: Any) -> AnswerGiven:
+        body = {"key": f"testkey{next(self.keys)}", "timing": {"seconds": 1.0}, **more}
+        return AnswerGiven(trial=trial, answer=answer, **body)
+
+    def answer(self, token: str, trial: int, answer: Any = "cat", **more: Any) -> Any:
+        self.now += 1.5
+        return self.run(session.answer, token=token, given=self.given(trial, answer, **more))
+
+    def finish(self, token: str, answer: Any = "cat") -> Any:
+        """Answer everything; the last screen."""
+        shown = self.screen(token)
+        while isinstance(shown, TrialScreen):
+            shown = self.answer(token, shown.trial.id, answer)
+        return shown
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        cursor = self.connection.driver.cursor()
+        cursor.execute(sql)
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
+
+    def count(self, table: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM {table}")[0][0])
+
+    def check_counters(self) -> None:
+        """finished and reserved agree with the trials, and never exceed the target."""
+        for id_, role, target, finished, reserved in self.rows(
+            "SELECT id, role, target, finished, reserved FROM stimulus"
+        ):
+            states = self.rows(
+                f"SELECT state, counted FROM trial WHERE stimulus = {id_} AND view <> 'repeat'"
+            )
+            assert finished == sum(bool(counted) for _, counted in states)
+            assert reserved == sum(state in ("ahead", "open") for state, _ in states)
+            assert role != "main" or finished + reserved <= target
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The address of a PostgreSQL server started for these tests, without a database name."""
+    tools = POSTGRESQL if POSTGRESQL.is_dir() else Path(shutil.which("pg_ctl") or "").parent
+    if not (tools / "initdb").exists():
+        reason = "PostgreSQL is not installed (no initdb)."
+        if "postgres" in os.environ.get("SFUMATO_REQUIRE", "").split(","):
+            pytest.fail(f"SFUMATO_REQUIRE promises 'postgres', but {reason}")
+        pytest.skip(reason)
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path must be short
+    as_user: list[str] = []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        shutil.chown(folder, "postgres")
+        as_user = ["runuser", "-u", "postgres", "--"]
+    cluster = folder / "data"
+
+    def run(*command: str) -> None:
+        subprocess.run(
+            [*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=120
+        )
+
+    run(str(tools / "initdb"), "-D", str(cluster), "-U", "tester", "-A", "trust", "-N")
+    options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=60"
+    log = str(folder / "log")
+    run(str(tools / "pg_ctl"), "-D", str(cluster), "-l", log, "-w", "-o", options, "start")
+    try:
+        yield f"postgresql://tester@/{{name}}?host={folder}"
+    finally:
+        run(str(tools / "pg_ctl"), "-D", str(cluster), "-m", "immediate", "-w", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a new empty database, once on SQLite and once on PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'study.sqlite'}"
+    server: str = request.getfixturevalue("postgresql_server")
+    url = server.format(name="postgres")
+    # One database that is emptied each time: making and dropping many takes the disk minutes.
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = 'postgres' AND pid <> pg_backend_pid()"
+        )
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+    return url
+
+
+def fill_desk(database: Database, study: ElicitStudy, items: int, roles: dict[str, int]) -> Desk:
+    rng = np.random.default_rng(0)
+    connection = database.connect()
+    schema.create_all(connection)
+    stimuli = stimuli_of(study, items, **roles)
+    names = sorted({name for one in stimuli for name in one.images})
+    pictures = [Picture(name, f"{name}.png", 160, 160, "0" * 64) for name in names]
+    schema.fill(connection, study, pictures, stimuli, now=999_000.0, rng=rng)
+    return Desk(database, connection, collection_of(study, KEY), rng)
+
+
+@pytest.fixture
+def open_desk(database_url: str) -> Iterator[Callable[..., Desk]]:
+    """Make a desk from a study; ``items``, ``checks``, ``practice`` and ``batches`` are counts."""
+    with ExitStack() as stack:
+
+        def make(study: ElicitStudy, items: int = 12, **roles: int) -> Desk:
+            desk = fill_desk(open_database(database_url), study, items, roles)
+            stack.enter_context(desk.connection)
+            return desk
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def desk_in_memory() -> Callable[..., Desk]:
+    """Make a desk without a file, for tests that need many."""
+
+    def make(items: int, *, roles: dict[str, int], **changes: Any) -> Desk:
+        return fill_desk(open_database("sqlite:///:memory:"), make_study(**changes), items, roles)
+
+    return make
+
+
+@pytest.fixture
+def desk(open_desk: Callable[..., Desk], study: ElicitStudy) -> Desk:
+    """The small study with twelve items."""
+    return open_desk(study)
