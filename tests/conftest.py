@@ -1,6 +1,7 @@
 """What several tests share: where the real data are, and what may be skipped."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ def skip_or_fail(what: str, reason: str) -> None:
     if what in os.environ.get("SFUMATO_REQUIRE", "").split(","):
         pytest.fail(f"SFUMATO_REQUIRE promises {what!r}, but {reason}")
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def needs() -> Callable[[str, str], None]:
+    """``skip_or_fail``, for the tests of a room."""
+    return skip_or_fail
 
 
 @pytest.fixture(scope="session")
