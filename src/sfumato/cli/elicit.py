@@ -1,18 +1,35 @@
 """The commands that make, run and end a collection of answers."""
 
+import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli import elicit_data
 from sfumato.cli import options as given
-from sfumato.cli.progress import progress
-from sfumato.errors import DataError, MissingPackage, UnknownName
+from sfumato.cli.elicit_data import need_packages
+from sfumato.cli.progress import progress, say
+from sfumato.errors import DataError, UnknownName
 
 __all__ = ["elicit_app"]
 
 elicit_app = typer.Typer(help="Ask people: make, run and end a collection of answers.")
+for command in (
+    elicit_data.export,
+    elicit_data.status,
+    elicit_data.withdraw,
+    elicit_data.close,
+    elicit_data.copy,
+    elicit_data.backup,
+    elicit_data.restore,
+):
+    elicit_app.command()(command)
+
+SERVED = "SFUMATO_SERVED"
+"""Environment variable by which processes of one server learn what to serve."""
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the study.")]
 
@@ -71,7 +88,7 @@ def new(
     tables = (images, classes, settings, labels, allocation, checks, practice, comparisons)
     if demo and (any(tables) or count or database):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
-    _need_packages()
+    need_packages("pydantic", "sqlalchemy", "psycopg")
     from sfumato.elicit.make import demo_study, new_study
     from sfumato.judgments.formats.reading import read_classes
 
@@ -109,15 +126,65 @@ def new(
     _tell(folder)
 
 
-def _need_packages() -> None:
-    from importlib.util import find_spec
+@elicit_app.command("serve")
+def serve(
+    folder: StudyFolder,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
+    database: Annotated[
+        str | None, typer.Option("--database", help="postgresql://… instead of the study's file.")
+    ] = None,
+    admin_key_env: Annotated[
+        str, typer.Option("--admin-key-env", help="Environment variable with the admin key.")
+    ] = "SFUMATO_ADMIN_KEY",
+    webhook_key_env: Annotated[
+        str,
+        typer.Option("--webhook-key-env", help="Environment variable with Prolific's secret."),
+    ] = "SFUMATO_PROLIFIC_SECRET",
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, help="Processes; more than one on PostgreSQL.")
+    ] = 1,
+    entries_per_minute: Annotated[
+        int, typer.Option("--entries-per-minute", min=1, help="Sessions from one address.")
+    ] = 30,
+    proxy: Annotated[
+        str | None, typer.Option("--proxy", help="Address of a reverse proxy to be believed.")
+    ] = None,
+) -> None:
+    """Serve a study to the people who answer, until it is stopped."""
+    need_packages("pydantic", "sqlalchemy", "psycopg", "starlette", "uvicorn", "jinja2", "argon2")
+    from sfumato.elicit.web.security import check_address
+    from sfumato.elicit.web.serve import check_workers, run_server
 
-    for package in ("pydantic", "sqlalchemy", "psycopg"):
-        if find_spec(package) is None:
-            raise MissingPackage(
-                f"Studies need the package {package}; install it with "
-                "pip install 'sfumato[elicit]'."
-            )
+    check_address(host, os.environ.get(admin_key_env) or None)
+    check_workers(workers, database)
+    os.environ[SERVED] = json.dumps(
+        {
+            "folder": str(folder),
+            "database": database,
+            "webhook_key_env": webhook_key_env,
+            "entries_per_minute": entries_per_minute,
+        }
+    )
+    app = make_served_app()  # also where each process makes its own: mistakes are told before
+    shown = f"[{host}]" if ":" in host else host
+    say(f"Serving {folder} at http://{shown}:{port}/ (Ctrl-C stops it).")
+    factory = f"{__name__}:{make_served_app.__name__}"
+    run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
+
+
+def make_served_app() -> Any:
+    """The application that ``serve`` described in the environment; each process makes one."""
+    from sfumato.elicit.web.limits import Limits
+    from sfumato.elicit.web.serve import served_app
+
+    wanted = json.loads(os.environ[SERVED])
+    return served_app(
+        Path(wanted["folder"]),
+        database=wanted["database"],
+        webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
+        limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
+    )
 
 
 def _changes(settings: Path | None, assigned: list[str]) -> dict[str, Any]:
