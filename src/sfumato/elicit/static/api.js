@@ -1,0 +1,110 @@
+// Speak with the server, and keep what must outlive this page.
+
+const study = document.documentElement.dataset.study;
+const place = (name) => `sfumato:${study}:${name}`;
+const SECONDS = 20;
+
+// Storage may be switched off; then the page works, but forgets.
+function stored(storage, name) {
+  return {
+    get() {
+      try {
+        return JSON.parse(window[storage].getItem(place(name)));
+      } catch {
+        return null;
+      }
+    },
+    set(value) {
+      try {
+        if (value === null) window[storage].removeItem(place(name));
+        else window[storage].setItem(place(name), JSON.stringify(value));
+      } catch {
+        // full or forbidden
+      }
+    },
+  };
+}
+
+export const session = stored("localStorage", "session"); // {token, entry, mturk}
+export const unsent = stored("localStorage", "unsent"); // the body of an answer not yet stored
+export const entry = stored("sessionStorage", "entry"); // parameters of the address until consent
+export const instructions = stored("sessionStorage", "instructions");
+
+let token = session.get()?.token ?? null;
+export const hasToken = () => token !== null;
+
+export function setToken(value, more = {}) {
+  token = value;
+  session.set(value === null ? null : { token: value, ...more });
+}
+
+export class Refused extends Error {
+  constructor(status, body, after) {
+    super(body.error ?? "");
+    this.status = status;
+    this.faults = body.faults ?? [];
+    this.reason = body.reason ?? null;
+    this.after = after;
+  }
+
+  // Nothing was wrong with the request; it may succeed later.
+  get later() {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+export const get = (path) => call("GET", path);
+export const post = (path, body) => call("POST", path, body);
+
+async function call(method, path, body) {
+  const headers = {};
+  if (token !== null) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  try {
+    const response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: "no-store",
+      credentials: "same-origin",
+      signal: AbortSignal.timeout(SECONDS * 1000),
+    });
+    const content = await response.json();
+    if (response.ok) return content;
+    throw new Refused(response.status, content, Number(response.headers.get("Retry-After")));
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    // No connection, too slow, or no JSON: then something between us spoke, and not the study.
+    throw new Refused(0, {}, 0);
+  }
+}
+
+export function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Try until it is done or refused, waiting longer each time; the network coming back ends a wait.
+export async function persist(attempt, whileWaiting) {
+  for (let wait = 1; ; wait = Math.min(2 * wait, 30)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Refused) || !error.later) throw error;
+      await pause(Math.min(error.after || wait, 120), whileWaiting);
+    }
+  }
+}
+
+function pause(seconds, whileWaiting) {
+  return new Promise((resolve) => {
+    const go = () => {
+      clearTimeout(timer);
+      window.removeEventListener("online", go);
+      resolve();
+    };
+    const timer = setTimeout(go, seconds * 1000);
+    window.addEventListener("online", go);
+    whileWaiting(seconds, go);
+  });
+}

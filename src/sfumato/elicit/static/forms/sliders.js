@@ -1,0 +1,46 @@
+// One slider a class, from not at all to completely matching (S1-01); with `subset` only some.
+
+import { digit, h, keyOf } from "../dom.js";
+import { shortNumber, slider } from "../slider.js";
+
+export function makeForm({ trial, options, word }) {
+  const scale = options.scale ?? 1;
+  const classes = options.subset ? trial.classes.filter((name) => options.subset.includes(name)) : trial.classes;
+  let warned = false;
+  let moved = false;
+  const sliders = classes.map((name, place) =>
+    slider({ name, label: name, key: keyOf(place), max: scale, start: 0, say: shortNumber }),
+  );
+  const element = h(
+    "div",
+    { class: "answer", role: "group", "aria-label": word("labels"), oninput: () => (moved = true) },
+    h(
+      "p",
+      { class: "ends", "aria-hidden": "true" },
+      h("span", {}, `0 ${word("not-matching")}`),
+      h("span", {}, `${word("matching")} ${shortNumber(scale)}`),
+    ),
+    ...sliders.map(({ row }) => row),
+  );
+  return {
+    element,
+    read() {
+      // Nothing need match, but that is also what somebody sends who has not looked.
+      if (!moved && !warned) {
+        warned = true;
+        return { problem: word("nothing-moved") };
+      }
+      return { answer: Object.fromEntries(classes.map((name, place) => [name, sliders[place].value()])) };
+    },
+    fill(draft) {
+      moved = true;
+      classes.forEach((name, place) => sliders[place].set(draft[name] ?? 0));
+    },
+    key(event) {
+      const place = digit(event, classes.length);
+      if (place < 0) return false;
+      sliders[place].input.focus();
+      return true;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+// Sliders for the few most relevant classes, which the person picks (S1-06).
+
+import { digit, h, keyHint, keyOf } from "../dom.js";
+import { shortNumber, slider } from "../slider.js";
+
+export function makeForm({ trial, options, word, changed, say }) {
+  const { classes } = trial;
+  const scale = options.scale ?? 1;
+  const most = options.count ?? 2;
+  const picked = new Map(); // class to slider, in the order of picking
+  const chosen = h("div", { class: "chosen" });
+  const buttons = classes.map((name, place) =>
+    h(
+      "button",
+      { type: "button", class: "choice", "data-input": name, "aria-pressed": "false", onclick: () => toggle(name) },
+      keyHint(keyOf(place)),
+      h("span", {}, name),
+    ),
+  );
+  const element = h(
+    "div",
+    { class: "answer" },
+    h("p", { class: "remark" }, word("pick", { count: most })),
+    h("div", { class: "many", role: "group", "aria-label": word("labels") }, ...buttons),
+    h("div", { class: "matching", role: "group", "aria-label": word("matching-of") }, chosen),
+  );
+
+  function toggle(name, value = null) {
+    if (picked.has(name)) picked.delete(name);
+    else if (picked.size < most) {
+      const made = slider({
+        name: `matching: ${name}`,
+        label: name,
+        max: scale,
+        start: value,
+        low: word("not-matching"),
+        high: word("matching"),
+        say: shortNumber,
+        unset: "–",
+      });
+      picked.set(name, made);
+    } else return say(word("picked-all", { count: most }));
+    say("");
+    changed(name);
+    chosen.replaceChildren(...[...picked.values()].map(({ row }) => row));
+    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(picked.has(classes[place]))));
+    return picked.get(name)?.input.focus();
+  }
+
+  return {
+    element,
+    read() {
+      if (picked.size === 0 || (picked.size < most && trial.mode === "guarded")) {
+        return { problem: word("pick", { count: most }) };
+      }
+      const open = [...picked].find(([, one]) => !one.said());
+      if (open) return { problem: word("move-slider-of", { name: open[0] }) };
+      return { answer: Object.fromEntries([...picked].map(([name, one]) => [name, one.value()])) };
+    },
+    fill(draft) {
+      for (const [name, value] of Object.entries(draft)) toggle(name, value);
+    },
+    key(event) {
+      const place = digit(event, classes.length);
+      if (place < 0 || event.repeat) return false;
+      toggle(classes[place]);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,3 @@
+// Sliders for one fixed subset of the classes (S1-05).
+
+export { makeForm } from "./sliders.js";

@@ -1,0 +1,15 @@
+// The words of the page in the language of the study.
+
+let words = {};
+
+export async function loadTexts(language) {
+  const response = await fetch(`/texts/${encodeURIComponent(language)}.json`);
+  if (response.ok) words = await response.json();
+}
+
+export const knows = (name) => Object.hasOwn(words, name);
+
+export function t(name, values = {}) {
+  const text = knows(name) ? words[name] : name;
+  return text.replace(/\{(\w+)\}/g, (whole, key) => (Object.hasOwn(values, key) ? values[key] : whole));
+}

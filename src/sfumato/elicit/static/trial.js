@@ -1,0 +1,147 @@
+// One trial: its images, its question, the form that takes the answer, and the way to send it.
+
+import { h, isTyping, keyHint } from "./dom.js";
+import { newRecord } from "./record.js";
+import { knows, t } from "./texts.js";
+
+const FORMS = [
+  "choose-one",
+  "top-two",
+  "sliders",
+  "typicality",
+  "yes-no-unsure",
+  "top-class",
+  "sparse",
+  "distribution",
+  "pairs",
+  "triplets",
+  "mix",
+];
+
+export async function trialScreen(screen, { send, back }) {
+  const { trial, preload } = screen;
+  const { question } = trial;
+  if (!FORMS.includes(question.form)) throw new Error(`unknown form ${question.form}`);
+  const { makeForm } = await import(`./forms/${question.form}.js`);
+
+  const record = newRecord();
+  const status = h("p", { id: "status", role: "alert" });
+  const pictures = trial.images.map((address, place) =>
+    h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" }),
+  );
+
+  function point(faults) {
+    const sentences = faults.map(({ fault, sentence }) => (knows(`fault-${fault}`) ? t(`fault-${fault}`) : sentence));
+    say([...new Set(sentences)].join(" "), faults[0]?.field);
+  }
+
+  function say(text, field = "") {
+    status.textContent = text;
+    for (const input of form.element.querySelectorAll("[data-field]")) {
+      input.toggleAttribute("data-fault", text !== "" && input.dataset.field === field);
+    }
+  }
+
+  function submit() {
+    if (!ready) return;
+    const { answer, problem, field } = form.read();
+    if (problem) {
+      say(problem, field);
+      return;
+    }
+    say("");
+    send({ answer, ...record.read(), point });
+  }
+
+  let ready = false;
+  const form = makeForm({
+    trial,
+    pictures,
+    options: question.options,
+    // A study may have words of its own beside an input.
+    word: (name, values) => question.prompts[name] ?? t(name, values),
+    prompts: question.prompts,
+    changed: (name) => record.change(name),
+    say,
+    submit,
+  });
+  if (trial.draft !== null) form.fill(trial.draft);
+  record.watch(form.element);
+
+  const oneClick = form.oneClick && trial.draft === null;
+  const foot = h(
+    "div",
+    { class: "foot" },
+    trial.can_back ? h("button", { type: "button", class: "quiet", onclick: back }, t("back")) : h("span"),
+    status,
+    oneClick ? h("span") : h("button", { type: "button", class: "main", onclick: submit }, t("send"), keyHint("↵")),
+  );
+
+  function onKey(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return; // it is pressed
+    if (event.key === "Enter" && event.repeat) return event.preventDefault();
+    if (form.key?.(event, isTyping(event.target))) return event.preventDefault();
+    if (event.key === "Enter" && !oneClick) {
+      event.preventDefault();
+      submit();
+    }
+    return undefined;
+  }
+  document.addEventListener("keydown", onKey);
+
+  const layout = form.layout ?? "side";
+  const images = layout === "own" ? [] : [h("div", { class: "images" }, ...pictures)];
+  return {
+    kind: `trial ${layout} ${question.form}`,
+    content: [
+      h(
+        "h1",
+        { class: "wording" },
+        trial.practice ? h("span", { class: "practice" }, t("practice")) : "",
+        question.wording,
+      ),
+      ...images,
+      form.element,
+      foot,
+    ],
+    progress: [
+      h("progress", { max: 1, value: screen.progress, "aria-label": t("progress-name") }),
+      h("span", {}, t("progress", { number: trial.number, of: trial.of })),
+    ],
+    end() {
+      document.removeEventListener("keydown", onKey);
+      record.end();
+    },
+    async shown() {
+      form.element.inert = true;
+      while (!(await allVisible(pictures, status))) {
+        // each round waits for somebody to ask for the images again
+      }
+      form.element.inert = false;
+      await new Promise(requestAnimationFrame);
+      record.begin();
+      ready = true;
+      for (const address of preload) new Image().src = address;
+    },
+  };
+}
+
+// Nobody shall answer about an image that is not there.
+async function allVisible(pictures, status) {
+  try {
+    await Promise.all(pictures.map((picture) => picture.decode()));
+    return true;
+  } catch {
+    await new Promise((resolve) => {
+      status.replaceChildren(
+        t("no-image"),
+        " ",
+        h("button", { type: "button", class: "quiet", onclick: resolve }, t("try-now")),
+      );
+    });
+    status.replaceChildren();
+    for (const picture of pictures) picture.src = picture.getAttribute("src");
+    return false;
+  }
+}

@@ -1,0 +1,172 @@
+"""What each address of the server does: read, hand to the writer, answer."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from sfumato.elicit import session
+from sfumato.elicit.collection import Collection
+from sfumato.elicit.database import Connection
+from sfumato.elicit.refusals import Forbidden
+from sfumato.elicit.screen import AnswerGiven, BackGiven, ProceedGiven
+from sfumato.elicit.web.images import image_reply
+from sfumato.elicit.web.limits import Throttle, address_key
+from sfumato.elicit.web.payloads import EnterGiven, EnterReply, read_model, token_of
+from sfumato.elicit.web.platforms import arrival_of
+from sfumato.elicit.web.replies import as_json, model_reply
+from sfumato.elicit.web.webhook import check_signature, message_in, take_message
+from sfumato.elicit.web.words import Words, words_for
+from sfumato.elicit.writer import Writer
+
+__all__ = [
+    "Service",
+    "give_consent",
+    "give_health",
+    "give_image",
+    "give_page",
+    "give_screen",
+    "give_texts",
+    "go_back",
+    "let_in",
+    "proceed",
+    "take_answer",
+    "take_webhook",
+]
+
+SLOWER = "That was very fast; please wait a moment."
+
+
+@dataclass(frozen=True)
+class Service:
+    """What the addresses share."""
+
+    writer: Writer
+    throttle: Throttle
+    page: str
+    """The HTML, which is the same for everybody."""
+    folder: Path
+    """Of the images."""
+    files: Mapping[str, str]
+    """Of the images, by id."""
+    words: Mapping[str, Words]
+    """The words of the page by language."""
+    webhook_secret: str | None
+
+    @property
+    def collection(self) -> Collection:
+        """The study that is served."""
+        return self.writer.collection
+
+
+async def give_page(service: Service, request: Request) -> Response:
+    """The one page; what it shows it asks for itself."""
+    return HTMLResponse(service.page)
+
+
+async def give_texts(service: Service, request: Request) -> Response:
+    """The words of the page in one language, or in the nearest there is."""
+    return as_json(words_for(service.words, request.path_params["language"]))
+
+
+async def give_consent(service: Service, request: Request) -> Response:
+    """What a person agrees to; empty where nobody is asked."""
+    collection = service.collection
+    text = collection.study.welcome.consent
+    return as_json({"text": text, "version": collection.consent_version})
+
+
+async def let_in(service: Service, request: Request) -> Response:
+    """Begin or resume a session."""
+    host = request.client.host if request.client is not None else ""
+    service.throttle.entries.take(
+        address_key(host), "Many people enter from your address; please wait a minute."
+    )
+    given = await read_model(request, EnterGiven)
+    study = service.collection.study
+    arrival = arrival_of(study.recruiting, given.parameters)
+    entered = await service.writer.run(
+        session.enter,
+        platform=arrival.platform,
+        platform_id=arrival.platform_id,
+        platform_session=arrival.platform_session,
+        study_id=arrival.study_id,
+        consent_version=given.consent_version,
+        language=given.language or study.language,
+        address=host or None,
+    )
+    return model_reply(EnterReply(token=entered.token, resumed=entered.resumed))
+
+
+async def give_screen(service: Service, request: Request) -> Response:
+    """What to show now."""
+    token = token_of(request)
+    service.throttle.calls.take(token, SLOWER)
+    return model_reply(await service.writer.run(session.screen, token=token))
+
+
+async def take_answer(service: Service, request: Request) -> Response:
+    """Store an answer and give the next screen: the call that everything is built around."""
+    token = token_of(request)
+    service.throttle.answers.take(token, SLOWER)
+    given = await read_model(request, AnswerGiven)
+    return model_reply(await service.writer.run(session.answer, token=token, given=given))
+
+
+async def proceed(service: Service, request: Request) -> Response:
+    """Leave a stage before or after the trials."""
+    token = token_of(request)
+    service.throttle.calls.take(token, SLOWER)
+    given = await read_model(request, ProceedGiven)
+    return model_reply(await service.writer.run(session.proceed, token=token, given=given))
+
+
+async def go_back(service: Service, request: Request) -> Response:
+    """Show the trial before this one again."""
+    token = token_of(request)
+    service.throttle.calls.take(token, SLOWER)
+    given = await read_model(request, BackGiven)
+    return model_reply(await service.writer.run(session.back, token=token, given=given))
+
+
+async def give_image(service: Service, request: Request) -> Response:
+    """A picture by its opaque id."""
+    return await image_reply(service.folder, service.files, request.path_params["image"])
+
+
+async def take_webhook(service: Service, request: Request) -> Response:
+    """A message of Prolific (S18)."""
+    if service.webhook_secret is None:
+        raise HTTPException(404)
+    body = await request.body()
+    signature = request.headers.get("x-prolific-request-signature", "")
+    check_signature(
+        service.webhook_secret,
+        timestamp=request.headers.get("x-prolific-request-timestamp", ""),
+        signature=signature,
+        body=body,
+        now=service.writer.clock(),
+    )
+    event_id = request.headers.get("x-event-id") or signature
+    if len(event_id) > 200 or not event_id.isprintable():
+        raise Forbidden("The id of the event is too long.")
+    ended = await service.writer.run(take_message, event_id=event_id, message=message_in(body))
+    return as_json({"ended": ended})
+
+
+async def give_health(service: Service, request: Request) -> Response:
+    """Whether an answer could be stored now; 503 where not."""
+    begun = time.perf_counter()
+    await service.writer.run(_touch)
+    return as_json({"status": "ok", "seconds": round(time.perf_counter() - begun, 4)})
+
+
+def _touch(
+    connection: Connection, collection: Collection, *, now: float, rng: np.random.Generator
+) -> None:
+    """Nothing, in a transaction that may write."""

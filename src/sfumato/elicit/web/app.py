@@ -1,0 +1,129 @@
+"""Make the application that serves one study."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from sfumato.elicit import session
+from sfumato.elicit.places import IMAGES
+from sfumato.elicit.refusals import Refused, Unavailable
+from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.web import api
+from sfumato.elicit.web.images import image_files
+from sfumato.elicit.web.limits import Limits, make_throttle
+from sfumato.elicit.web.replies import http_reply, reply_to_refusal
+from sfumato.elicit.web.security import guard, headers_for
+from sfumato.elicit.web.words import Words, read_words, words_for
+from sfumato.elicit.writer import Writer
+
+__all__ = ["make_app"]
+
+ROOM = Path(__file__).parent.parent
+TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"
+TEXTS = STATIC / "texts"
+EXPIRE_SECONDS = 30
+"""How often places that nobody used are given back."""
+
+
+def make_app(
+    folder: Path,
+    *,
+    writer: Writer,
+    admin: ASGIApp | None = None,
+    webhook_secret: str | None = None,
+    limits: Limits | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Starlette:
+    """The application for the study in ``folder``; its lifespan starts and stops the writer.
+
+    ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is the one
+    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``.
+    """
+    with writer.database.reader() as connection:
+        files = image_files(connection)
+    words = read_words(TEXTS)
+    service = api.Service(
+        writer=writer,
+        throttle=make_throttle(limits or Limits(), clock=clock),
+        page=_page(writer.collection.study, words),
+        folder=folder / IMAGES,
+        files=files,
+        words=words,
+        webhook_secret=webhook_secret,
+    )
+    platform = writer.collection.study.recruiting.platform
+    return Starlette(
+        routes=_routes(service, admin),
+        middleware=[Middleware(guard, headers=headers_for(platform))],
+        exception_handlers={Refused: reply_to_refusal, HTTPException: http_reply},
+        lifespan=partial(_while_served, writer),
+    )
+
+
+def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
+    gets = {
+        "/image/{image}": api.give_image,
+        "/api/screen": api.give_screen,
+        "/": api.give_page,
+        "/texts/{language}.json": api.give_texts,
+        "/consent": api.give_consent,
+        "/health": api.give_health,
+    }
+    posts = {
+        "/api/answer": api.take_answer,  # first: this is what nearly all requests are
+        "/api/enter": api.let_in,
+        "/api/proceed": api.proceed,
+        "/api/back": api.go_back,
+        "/webhook/prolific": api.take_webhook,
+    }
+    routes: list[BaseRoute] = [
+        *(Route(path, partial(act, service), methods=["POST"]) for path, act in posts.items()),
+        *(Route(path, partial(give, service), methods=["GET"]) for path, give in gets.items()),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    if admin is not None:
+        routes.append(Mount("/admin", admin))
+    return routes
+
+
+def _page(study: ElicitStudy, words: Mapping[str, Words]) -> str:
+    """The HTML of the page, with the modules that it will need named for the browser."""
+    templates = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
+    modules = [path.stem for path in sorted(STATIC.glob("*.js")) if path.stem != "main"]
+    if (STATIC / "forms" / f"{study.form}.js").is_file():
+        modules.append(f"forms/{study.form}")
+    return templates.get_template("page.html.j2").render(
+        study=study, words=words_for(words, study.language), scripts=modules
+    )
+
+
+@contextlib.asynccontextmanager
+async def _while_served(writer: Writer, _app: Starlette) -> AsyncIterator[None]:
+    writer.start()
+    expiring = asyncio.create_task(_expire_for_ever(writer))
+    try:
+        yield
+    finally:
+        expiring.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await expiring
+        await run_in_threadpool(writer.stop)
+
+
+async def _expire_for_ever(writer: Writer) -> None:
+    while True:
+        await asyncio.sleep(EXPIRE_SECONDS)
+        with contextlib.suppress(Unavailable):  # the next round will do
+            await writer.run(session.expire)

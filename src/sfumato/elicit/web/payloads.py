@@ -1,0 +1,122 @@
+"""Read the body of a request as strict JSON and check it against a model (S4)."""
+
+import json
+import math
+import re
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+
+from sfumato.elicit.refusals import BadAnswer, Fault, Refused, UnknownToken
+from sfumato.elicit.web.replies import WrongType
+
+__all__ = ["EnterGiven", "EnterReply", "parse_json", "read_json", "read_model", "token_of"]
+
+FAULTS_SHOWN = 10
+_JSON_TYPE = re.compile(r'application/json(\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
+_TOKEN = re.compile(r"bearer ([A-Za-z0-9_-]{22,128})", re.IGNORECASE)
+
+M = TypeVar("M", bound=BaseModel)
+
+Name = Annotated[str, Field(max_length=64)]
+Value = Annotated[str, Field(max_length=500)]
+
+
+class EnterGiven(BaseModel):
+    """The body of POST /api/enter: the parameters of the address by which a person came."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    parameters: dict[Name, Value] = Field(default={}, max_length=30)
+    """As they stand in the address; the server picks those that the platform uses."""
+    consent_version: Annotated[str, Field(max_length=200)] | None = None
+    """Of the text that the person agreed to."""
+    language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")
+    """In which the page is shown; None: the one of the study."""
+
+
+class EnterReply(BaseModel):
+    """The secret of the session, and whether it had begun before."""
+
+    token: str
+    resumed: bool
+
+
+def token_of(request: Request) -> str:
+    """The session's secret; only the header is read, so that no address ever holds it (S1)."""
+    found = _TOKEN.fullmatch(request.headers.get("authorization", ""))
+    if found is None:
+        raise UnknownToken("The request names no session; enter the study by its link.")
+    return found[1]
+
+
+async def read_model(request: Request, model: type[M]) -> M:
+    """The body as a model; 415, 400 or 422 where it is none."""
+    value = await read_json(request)
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise BadAnswer(_faults(error)) from None
+
+
+async def read_json(request: Request) -> Any:
+    """The body as plain data."""
+    kind = request.headers.get("content-type", "")
+    if not _JSON_TYPE.fullmatch(kind.strip()) or "content-encoding" in request.headers:
+        raise WrongType("The body must be JSON, with the content type application/json.")
+    return parse_json(await request.body())
+
+
+def parse_json(body: bytes) -> Any:
+    """Plain data from JSON without NaN, infinities or a field that occurs twice.
+
+    >>> parse_json(b'{"percent": 3, "percent": 4}')
+    Traceback (most recent call last):
+        ...
+    sfumato.elicit.refusals.Refused: The body is not plain JSON: 'percent' occurs twice.
+    """
+    try:
+        text = body.decode("utf-8")
+        return json.loads(
+            text,
+            object_pairs_hook=_without_doubles,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except UnicodeDecodeError:
+        raise Refused("The body is not UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise Refused(f"The body is not JSON: {error.msg} at {error.pos}.") from None
+    except RecursionError:
+        raise Refused("The body is not plain JSON: it is nested too deeply.") from None
+    except ValueError:  # more than 4,300 digits
+        raise Refused("The body is not plain JSON: a number is too long.") from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise Refused(f"The body is not plain JSON: {twice[:60]!r} occurs twice.")
+    return made
+
+
+def _no_constant(name: str) -> Any:
+    raise Refused(f"The body is not plain JSON: it holds {name}.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise Refused("The body is not plain JSON: a number is too large.")
+    return value
+
+
+def _faults(error: ValidationError) -> tuple[Fault, ...]:
+    """What is wrong, without what was sent: it may hold an id."""
+    return tuple(
+        Fault(".".join(str(part) for part in fault["loc"])[:200], "malformed", f"{fault['msg']}.")
+        for fault in error.errors(include_url=False, include_input=False)[:FAULTS_SHOWN]
+    )

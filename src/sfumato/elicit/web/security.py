@@ -1,0 +1,169 @@
+"""What holds for every request and response: headers, the size of bodies, where posts come from."""
+
+import ipaddress
+import logging
+import traceback
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.elicit.refusals import Forbidden, Refused
+from sfumato.elicit.settings import Platform
+from sfumato.elicit.web.platforms import MTURK_HOSTS
+from sfumato.elicit.web.replies import TooLarge, broken_reply, refusal_reply
+from sfumato.errors import DataError
+
+__all__ = ["BODY_BYTES", "check_address", "guard", "headers_for"]
+
+BODY_BYTES = 16 * 1024
+SHORTEST_KEY = 16
+_REVALIDATED = ("/static/", "/texts/")
+_READS = ("GET", "HEAD", "OPTIONS")
+
+_log = logging.getLogger("sfumato.elicit")
+
+RawHeaders = Sequence[tuple[bytes, bytes]]
+
+
+def headers_for(platform: Platform) -> RawHeaders:
+    """The headers of every response (S5); only MTurk may show the page in a frame of its own."""
+    amazon = " ".join(f"https://{host}" for host in MTURK_HOSTS)
+    framed = platform == "mturk"
+    policy = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self' blob:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": f"'self' {amazon}" if framed else "'self'",
+        "frame-ancestors": amazon if framed else "'none'",
+    }
+    headers = {
+        "content-security-policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",  # the id of a person stands in the address
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    }
+    if not framed:
+        headers["x-frame-options"] = "DENY"
+        headers["cross-origin-opener-policy"] = "same-origin"
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
+    """The application behind all these checks."""
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        begun = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = _completed(message["headers"], headers, scope["path"])
+            await send(message)
+
+        try:
+            _check_origin(scope)
+            await app(scope, _limited(scope, receive), send_with_headers)
+        except Refused as error:
+            if begun:
+                raise
+            await refusal_reply(error)(scope, receive, send_with_headers)
+        except Exception as error:
+            _log_without_values(scope, error)
+            if begun:
+                raise
+            await broken_reply()(scope, receive, send_with_headers)
+
+    return guarded
+
+
+def check_address(host: str, admin_key: str | None) -> None:
+    """Refuse to serve others without an admin key, or with one that can be guessed (S10).
+
+    >>> check_address("127.0.0.1", None)
+    >>> check_address("0.0.0.0", None)
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.DataError: Without an admin key the server listens only on this machine ...
+    """
+    hashed = admin_key is not None and admin_key.startswith("$argon2id$")
+    if admin_key is not None and not hashed and len(admin_key) < SHORTEST_KEY:
+        raise DataError(
+            f"The admin key has {len(admin_key)} characters; take at least {SHORTEST_KEY} random "
+            "ones, for example from: python -c 'import secrets; print(secrets.token_urlsafe())'"
+        )
+    if admin_key is None and not _is_loopback(host):
+        raise DataError(
+            "Without an admin key the server listens only on this machine (127.0.0.1), but it "
+            f"was told to listen on {host}; put a key into the environment variable "
+            "SFUMATO_ADMIN_KEY, or the one that --admin-key-env names."
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name may lead anywhere
+        return False
+
+
+def _check_origin(scope: Scope) -> None:
+    """Refuse what another page makes a browser send (S9)."""
+    if scope["method"] in _READS:
+        return
+    headers = Headers(scope=scope)
+    origin = headers.get("origin")
+    if origin is None:  # not a browser, or an old one; the token is asked for anyway
+        return
+    try:
+        place = urlsplit(origin)
+    except ValueError:
+        place = urlsplit("")
+    ours = headers.get("host", "").lower()
+    if place.scheme not in ("http", "https") or not ours or place.netloc.lower() != ours:
+        raise Forbidden("The request comes from another site.")
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    """Refuse a long body by its announced length, or as soon as more has come (S4)."""
+    announced = Headers(scope=scope).get("content-length", "0")
+    if not announced.isdecimal() or len(announced) > 9 or int(announced) > BODY_BYTES:
+        raise TooLarge(f"The body is longer than {BODY_BYTES:,} bytes.")
+    read = 0
+
+    async def receive_some() -> Message:
+        nonlocal read
+        message = await receive()
+        if message["type"] == "http.request":
+            read += len(message.get("body", b""))
+            if read > BODY_BYTES:
+                raise TooLarge(f"The body is longer than {BODY_BYTES:,} bytes.")
+        return message
+
+    return receive_some
+
+
+def _completed(given: RawHeaders, fixed: RawHeaders, path: str) -> RawHeaders:
+    present = {name.lower() for name, _ in given}
+    added = [pair for pair in fixed if pair[0] not in present]
+    if b"cache-control" not in present:
+        rule = b"no-cache" if path.startswith(_REVALIDATED) else b"no-store"
+        added.append((b"cache-control", rule))
+    return [*given, *added]
+
+
+def _log_without_values(scope: Scope, error: Exception) -> None:
+    """Note where it happened; the message of an error may hold an id, and so may a query (S13)."""
+    places = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("%s %s: %s\n%s", scope["method"], scope["path"], type(error).__name__, places)

@@ -1,0 +1,85 @@
+"""Run the server of a study until it is told to stop."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import uvicorn
+from starlette.applications import Starlette
+from starlette.types import ASGIApp
+
+from sfumato.elicit import schema
+from sfumato.elicit.collection import collection_of
+from sfumato.elicit.database import open_database
+from sfumato.elicit.places import database_url, open_study, read_key
+from sfumato.elicit.web.app import make_app
+from sfumato.elicit.web.limits import Limits
+from sfumato.elicit.writer import Writer
+from sfumato.errors import DataError
+
+__all__ = ["check_workers", "run_server", "served_app"]
+
+KEEP_ALIVE_SECONDS = 75
+"""Longer than people think about an image; uvicorn's own 5 s would close most connections."""
+STOP_SECONDS = 8
+"""For requests under way; the writer then has the rest of R9's ten seconds."""
+
+
+def served_app(
+    folder: Path,
+    *,
+    database: str | None = None,
+    webhook_secret: str | None = None,
+    limits: Limits | None = None,
+    make_admin: Callable[[Writer], ASGIApp] | None = None,
+) -> Starlette:
+    """The application for the study in a folder, with a writer of its own."""
+    study = open_study(folder)
+    stored = open_database(database or database_url(folder))
+    with stored.connect() as connection:
+        schema.check(connection)
+    # Nobody may foresee who sees what: the numbers are not from a seed that is written anywhere.
+    rng = np.random.default_rng(secrets.randbits(128))
+    writer = Writer(stored, collection_of(study, read_key(folder)), rng=rng)
+    return make_app(
+        folder,
+        writer=writer,
+        admin=None if make_admin is None else make_admin(writer),
+        webhook_secret=webhook_secret,
+        limits=limits,
+    )
+
+
+def check_workers(workers: int, database: str | None) -> None:
+    """Refuse several processes on one SQLite file: they would only wait for each other."""
+    if workers > 1 and open_database(database or "sqlite:///").dialect == "sqlite":
+        raise DataError(
+            f"{workers} processes need PostgreSQL: give --database postgresql://…, or leave "
+            "--workers out."
+        )
+
+
+def run_server(
+    app: Starlette | str, *, host: str, port: int, workers: int = 1, proxy: str | None = None
+) -> None:
+    """Serve until SIGTERM or SIGINT; then finish what was begun (R9).
+
+    ``app`` is the name of a factory where there are several processes. ``proxy`` is the address
+    of a reverse proxy, whose word about the address of a browser is taken.
+    """
+    settings: dict[str, Any] = {
+        "factory": isinstance(app, str),
+        "workers": workers,
+        "timeout_keep_alive": KEEP_ALIVE_SECONDS,
+        "timeout_graceful_shutdown": STOP_SECONDS,
+        "access_log": False,  # addresses hold the ids of people (S13)
+        "log_level": "warning",
+        "server_header": False,
+        "proxy_headers": proxy is not None,
+        "forwarded_allow_ips": proxy,
+        "ws": "none",
+        "lifespan": "on",
+    }
+    uvicorn.run(app, host=host, port=port, **settings)
