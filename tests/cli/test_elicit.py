@@ -1,11 +1,15 @@
+import asyncio
+import json
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
 from sfumato.cli.commands import app
+from sfumato.cli.elicit import SERVED, make_served_app
 from sfumato.elicit.places import open_study
 from sfumato.errors import DataError, SfumatoError
 
@@ -127,3 +131,24 @@ def test_incomplete_or_doubled_request_is_a_usage_error(
 def test_malformed_setting_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(SfumatoError, match="--set"):
         run(tmp_path / "demo", "--demo", "--set", text)
+
+
+def test_served_study_has_a_page_and_a_dashboard_behind_its_key(
+    tmp_path: Path, images: Path, classes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path / "s", "--images", images, "--classes", classes, "--question", "top-two")
+    settings = {"folder": str(tmp_path / "s"), "database": None, "entries_per_minute": 30}
+    keys = {"admin_key_env": "KEY_OF_TEST", "webhook_key_env": "NONE_OF_TEST"}
+    monkeypatch.setenv("KEY_OF_TEST", "a key of 20 letters.")
+    monkeypatch.setenv(SERVED, json.dumps(settings | keys))
+
+    async def visit() -> tuple[httpx.Response, httpx.Response]:
+        transport = httpx.ASGITransport(make_served_app())
+        async with httpx.AsyncClient(transport=transport, base_url="http://site") as visitor:
+            return await visitor.get("/?participant=me"), await visitor.get("/admin/")
+
+    page, office = asyncio.run(visit())
+
+    assert "main.js" in page.text
+    assert 'type="password"' in office.text
+    assert "Progress" not in office.text

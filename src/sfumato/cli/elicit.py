@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -158,10 +159,13 @@ def serve(
 
     check_address(host, os.environ.get(admin_key_env) or None)
     check_workers(workers, database)
+    if is_new_key := not os.environ.get(admin_key_env):
+        os.environ[admin_key_env] = secrets.token_urlsafe(24)
     os.environ[SERVED] = json.dumps(
         {
             "folder": str(folder),
             "database": database,
+            "admin_key_env": admin_key_env,
             "webhook_key_env": webhook_key_env,
             "entries_per_minute": entries_per_minute,
         }
@@ -169,12 +173,15 @@ def serve(
     app = make_served_app()  # also where each process makes its own: mistakes are told before
     shown = f"[{host}]" if ":" in host else host
     say(f"Serving {folder} at http://{shown}:{port}/ (Ctrl-C stops it).")
+    key = f"key {os.environ[admin_key_env]}" if is_new_key else f"key in {admin_key_env}"
+    say(f"Dashboard: http://{shown}:{port}/admin/ ({key}).")
     factory = f"{__name__}:{make_served_app.__name__}"
     run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
 
 
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
+    from sfumato.cli.elicit_live import dashboard_with
     from sfumato.elicit.web.limits import Limits
     from sfumato.elicit.web.serve import served_app
 
@@ -184,6 +191,7 @@ def make_served_app() -> Any:
         database=wanted["database"],
         webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
         limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
+        make_admin=dashboard_with(os.environ[wanted["admin_key_env"]]),
     )
 
 

@@ -1,0 +1,381 @@
+"""The dashboard as an application of its own, to be mounted under ``/admin``.
+
+Pages work without scripts; with them they bring themselves up to date when something changed.
+"""
+
+import contextlib
+import json
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from sfumato.elicit.admin import acts, login
+from sfumato.elicit.admin.pages import as_json, page
+from sfumato.elicit.database import DATABASE_ERRORS
+from sfumato.elicit.live import Live, reading
+from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS, items_page, overview, people_page
+from sfumato.elicit.live.whatif import preview_rules
+from sfumato.elicit.refusals import Refused, Unavailable, UnknownToken
+from sfumato.elicit.schema import get_meta
+from sfumato.elicit.web.replies import Throttled
+from sfumato.elicit.web.tokens import admin_key_matches, form_token
+from sfumato.elicit.writer import Writer
+from sfumato.errors import DataError, SfumatoError
+
+__all__ = ["Office", "admin_app", "server_is_stopping"]
+
+EVENT_SECONDS = 2.0
+"""The page hears of changes at most this often."""
+STEP_SECONDS = 0.25
+"""How soon an open connection notices that the server stops."""
+QUIET_SECONDS = 15.0
+"""After so long without news a comment is sent, so that no proxy gives the connection up."""
+LOG_LINES = 300
+WORDS = 200
+MOST_AT_ONCE = 2_000
+"""People whom one form can name; their ids must fit into the longest body that is taken."""
+MOST_FIELDS = 20
+HEADERS = {
+    # Not "no-referrer" as elsewhere: with it, browsers send forms with the origin "null".
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Office:
+    """What the pages need."""
+
+    writer: Writer
+    live: Live
+    door: login.Door
+    exports: Mapping[str, Callable[[Path], object]]
+    stopping: Callable[[], bool]
+    event_seconds: float
+
+
+def admin_app(
+    writer: Writer,
+    live: Live,
+    *,
+    admin_key: str,
+    exports: Mapping[str, Callable[[Path], object]] | None = None,
+    clock: Callable[[], float] = time.time,
+    stopping: Callable[[], bool] | None = None,
+    event_seconds: float = EVENT_SECONDS,
+) -> Starlette:
+    """The dashboard of a collection.
+
+    ``admin_key`` is the key or its argon2id hash; there is no default. ``exports`` are functions
+    that write a file to the path they are given, by the ending of the file: ``/export.csv``.
+    """
+    if not admin_key:
+        raise DataError("The dashboard needs an admin key; there is none by default.")
+    door = login.Door(admin_key, writer.collection.key, clock)
+    office = Office(
+        writer, live, door, exports or {}, stopping or server_is_stopping, event_seconds
+    )
+    pages: dict[str, Callable[[Office, Request, str], Awaitable[Response]]] = {
+        "/": _overview,
+        "/items": _items,
+        "/people": _people,
+        "/rules": _rules,
+        "/words": _words,
+        "/log": _log,
+        "/data.json": _data,
+        "/events": _events,
+        "/export.{format}": _export,
+    }
+    return Starlette(
+        routes=[
+            *(
+                Route(path, partial(_for_researcher, office, give), methods=["GET"])
+                for path, give in pages.items()
+            ),
+            Route("/login", partial(_log_in, office), methods=["POST"]),
+            Route("/logout", partial(_with_form, office, _log_out), methods=["POST"]),
+            Route("/act", partial(_with_form, office, _act), methods=["POST"]),
+        ],
+        exception_handlers={
+            SfumatoError: partial(_refusal, office),
+            HTTPException: partial(_refusal, office),
+        },
+    )
+
+
+def server_is_stopping() -> bool:
+    """Whether uvicorn was told to stop; it waits for open connections and tells them nothing."""
+    handler = signal.getsignal(signal.SIGTERM)
+    server = getattr(handler, "__self__", None)
+    return isinstance(server, uvicorn.Server) and server.should_exit
+
+
+async def _for_researcher(
+    office: Office, give: Callable[[Office, Request, str], Awaitable[Response]], request: Request
+) -> Response:
+    """The page for whoever has the key, the form to log in for others."""
+    session = login.session_in(office.door, request)
+    if session is not None:
+        try:
+            return await give(office, request, session)
+        except DATABASE_ERRORS:
+            raise Unavailable(
+                "The database cannot be read just now; load the page again."
+            ) from None
+    if request.url.path.endswith((".json", "/events")) or "/export." in request.url.path:
+        raise UnknownToken("Log in first.")
+    return _html(request, "login", status=401, title="Log in", wrong=False)
+
+
+async def _with_form(
+    office: Office,
+    act: Callable[[Office, Request, str, Mapping[str, str]], Awaitable[Response]],
+    request: Request,
+) -> Response:
+    """Do something only for a form that this session was given (S9)."""
+    session = login.session_in(office.door, request)
+    if session is None:
+        raise UnknownToken("Log in first.")
+    form = await _form(request)
+    login.check_form(office.door, session, form.get("form", ""))
+    return await act(office, request, session, form)
+
+
+async def _log_in(office: Office, request: Request) -> Response:
+    office.door.count_try(request)
+    typed = (await _form(request)).get("key", "")
+    # In a thread: argon2id is slow on purpose, and people are answering meanwhile.
+    if not await run_in_threadpool(admin_key_matches, office.door.admin_key, typed):
+        await _note(office, "nobody", "login refused")
+        return _html(request, "login", status=403, title="Log in", wrong=True)
+    reply = _redirect(request, "")
+    await _note(office, login.give_cookie(office.door, request, reply), "login")
+    return reply
+
+
+async def _log_out(
+    office: Office, request: Request, session: str, form: Mapping[str, str]
+) -> Response:
+    reply = _redirect(request, "")
+    login.take_cookie(request, reply)
+    await _note(office, login.name_of(session), "logout")
+    return reply
+
+
+async def _act(office: Office, request: Request, session: str, form: Mapping[str, str]) -> Response:
+    sentence = await acts.perform(office.writer, office.live, form, who=login.name_of(session))
+    with contextlib.suppress(Unavailable, *DATABASE_ERRORS):  # it is done, even if not shown yet
+        await run_in_threadpool(office.live.refresh)
+    return await _page(
+        office, request, session, "message", title="Done", sentence=sentence,
+        back=acts.ACTS[form["act"]].back,
+    )  # fmt: skip
+
+
+async def _overview(office: Office, request: Request, session: str) -> Response:
+    data = await _fresh(office, overview)
+    closed = await run_in_threadpool(_closed, office)
+    return await _page(
+        office, request, session, "overview", title="Overview", data=data, closed=closed,
+        exports=sorted(office.exports),
+    )  # fmt: skip
+
+
+async def _items(office: Office, request: Request, session: str) -> Response:
+    name = request.query_params.get("sort", "change")
+    data = await _fresh(office, partial(items_page, sort=name, page=_page_number(request)))
+    return await _page(
+        office, request, session, "items", title="Items", data=data, sorts=ITEM_SORTS,
+        threshold=office.live.threshold,
+    )  # fmt: skip
+
+
+async def _people(office: Office, request: Request, session: str) -> Response:
+    name = request.query_params.get("sort", "latest")
+    data = await _fresh(office, partial(people_page, sort=name, page=_page_number(request)))
+    return await _page(
+        office, request, session, "people", title="People", data=data, sorts=PERSON_SORTS
+    )
+
+
+async def _rules(office: Office, request: Request, session: str) -> Response:
+    previews = await _fresh(office, preview_rules)
+    excluded = (await run_in_threadpool(overview, office.live))["people"]["excluded_by"]
+    return await _page(
+        office, request, session, "rules", title="Rules", previews=previews, excluded=excluded,
+        most=MOST_AT_ONCE,
+    )  # fmt: skip
+
+
+async def _words(office: Office, request: Request, session: str) -> Response:
+    rows = await run_in_threadpool(_read, office, reading.REPLIES, WORDS)
+    questions = office.live.collection.study.welcome.debrief
+    replies = [(row.at, row.pseudonym, _pairs(questions, row.data)) for row in rows]
+    return await _page(office, request, session, "words", title="Words", replies=replies)
+
+
+async def _log(office: Office, request: Request, session: str) -> Response:
+    rows = await run_in_threadpool(_read, office, reading.LATEST_AUDIT, LOG_LINES)
+    return await _page(office, request, session, "log", title="Log", rows=rows)
+
+
+async def _data(office: Office, request: Request, session: str) -> Response:
+    """The overview as JSON; with ``?items=all`` also the label of every item."""
+    data = await _fresh(office, overview)
+    if request.query_params.get("items") == "all":
+        data["items"] = await run_in_threadpool(items_page, office.live, sort="item", size=None)
+    body = await run_in_threadpool(as_json, data)
+    return Response(body, media_type="application/json", headers=HEADERS)
+
+
+async def _events(office: Office, request: Request, session: str) -> Response:
+    stream = _news(office, request)
+    headers = {**HEADERS, "X-Accel-Buffering": "no"}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+async def _news(office: Office, request: Request) -> AsyncIterator[str]:
+    """One event a change, at most every two seconds, until the browser or the server goes."""
+    seen, spoken = -1, time.monotonic()
+    yield "retry: 3000\n\n"
+    while login.session_in(office.door, request) is not None:
+        try:
+            version = await run_in_threadpool(
+                office.live.refresh, at_most_every=office.event_seconds / 2
+            )
+        except (Unavailable, *DATABASE_ERRORS):
+            version = seen  # the next round will do
+        if version != seen:
+            seen, spoken = version, time.monotonic()
+            yield f"event: changed\ndata: {version}\n\n"
+        elif time.monotonic() - spoken > QUIET_SECONDS:
+            spoken = time.monotonic()
+            yield ": nothing new\n\n"
+        until = time.monotonic() + office.event_seconds
+        while time.monotonic() < until:
+            if office.stopping() or await request.is_disconnected():
+                return
+            await anyio.sleep(STEP_SECONDS)
+
+
+async def _export(office: Office, request: Request, session: str) -> Response:
+    name = request.path_params["format"]
+    write = office.exports.get(name)
+    if write is None:
+        raise HTTPException(404)
+    folder = tempfile.TemporaryDirectory(prefix="sfumato-export-")
+    path = Path(folder.name) / f"{office.live.collection.study.name}.{name}"
+    try:
+        await run_in_threadpool(write, path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    await _note(office, login.name_of(session), "export", {"format": name})
+    cleanup = BackgroundTask(folder.cleanup)
+    return FileResponse(path, filename=path.name, headers=HEADERS, background=cleanup)
+
+
+async def _page(
+    office: Office, request: Request, session: str, name: str, *, status: int = 200, **values: Any
+) -> Response:
+    token = form_token(office.door.study_key, session)
+    study = office.live.collection.study
+    return _html(request, name, status=status, form=token, study=study, **values)
+
+
+def _html(request: Request, name: str, *, status: int, **values: Any) -> Response:
+    base = request.scope.get("root_path", "")
+    text = page(name, base=base, **values)
+    return Response(text, status, media_type="text/html", headers=HEADERS)
+
+
+def _refusal(office: Office, request: Request, error: Exception) -> Response:
+    """A refusal as a page with one sentence, or as JSON where data were asked for."""
+    sentence, status = str(error), 400
+    headers = dict(HEADERS)
+    match error:
+        case Throttled():
+            status = error.status
+            headers["Retry-After"] = str(max(1, round(error.wait)))
+        case Refused():
+            status = error.status
+        case HTTPException():
+            status, sentence = error.status_code, "There is nothing at this address."
+    if request.url.path.endswith((".json", "/events")):
+        body = as_json({"error": sentence})
+        return Response(body, status, media_type="application/json", headers=headers)
+    base = request.scope.get("root_path", "")
+    text = page("refusal", base=base, title="Not done", sentence=sentence)
+    return Response(text, status, media_type="text/html", headers=headers)
+
+
+def _redirect(request: Request, where: str) -> RedirectResponse:
+    base = request.scope.get("root_path", "")
+    return RedirectResponse(f"{base}/{where}", status_code=303, headers=HEADERS)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; of several with one name the last."""
+    kind = request.headers.get("content-type", "")
+    if not kind.startswith("application/x-www-form-urlencoded"):
+        raise DataError("The form must be sent as application/x-www-form-urlencoded.")
+    text = (await request.body()).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        raise DataError(f"The form has more than {MOST_FIELDS} fields.") from None
+
+
+async def _fresh(office: Office, view: Callable[[Live], Any]) -> Any:
+    """What a view shows of the collection as it is now."""
+
+    def look() -> Any:
+        office.live.refresh(at_most_every=1.0)
+        return view(office.live)
+
+    return await run_in_threadpool(look)
+
+
+async def _note(
+    office: Office, who: str, what: str, about: Mapping[str, Any] | None = None
+) -> None:
+    await office.writer.run(acts.note, who=who, what=what, about=about or {})
+
+
+def _closed(office: Office) -> bool:
+    with office.live.database.reader() as connection:
+        return get_meta(connection, "closed") is not None
+
+
+def _read(office: Office, statement: Any, most: int) -> list[Any]:
+    with office.live.database.reader() as connection:
+        return connection.all(statement, most=most)
+
+
+def _pairs(questions: tuple[str, ...], data: str) -> list[tuple[str, str]]:
+    """Each question with what was written; also where there are more answers than questions."""
+    answers = json.loads(data)
+    answers = answers if isinstance(answers, list) else [answers]
+    names = [*questions, *("" for _ in answers)]
+    return [(name, str(said)) for name, said in zip(names, answers, strict=False)]
+
+
+def _page_number(request: Request) -> int:
+    text = request.query_params.get("page", "1")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 1

@@ -1,0 +1,95 @@
+"""Who is the researcher: a key typed once, then a signed cookie, and a token in every form."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sfumato.elicit.refusals import Forbidden
+from sfumato.elicit.web.limits import Buckets, address_key
+from sfumato.elicit.web.tokens import (
+    SESSION_SECONDS,
+    admin_session_is_valid,
+    form_token,
+    new_admin_session,
+)
+
+__all__ = ["COOKIE", "Door", "check_form", "give_cookie", "name_of", "session_in", "take_cookie"]
+
+COOKIE = "sfumato_admin"
+TRIES_PER_MINUTE = 5
+"""Of one address; all addresses together may try six times as often."""
+_SENTENCE = "Too many tries; wait a minute before the next."
+
+
+@dataclass(frozen=True)
+class Door:
+    """What is needed to tell the researcher from others."""
+
+    admin_key: str
+    """The key itself, or its argon2id hash."""
+    study_key: bytes
+    clock: Callable[[], float] = time.time
+    tries: Buckets = field(
+        default_factory=lambda: Buckets(
+            per_second=TRIES_PER_MINUTE / 60, burst=TRIES_PER_MINUTE, clock=time.monotonic
+        )
+    )
+    all_tries: Buckets = field(
+        default_factory=lambda: Buckets(
+            per_second=TRIES_PER_MINUTE / 10, burst=6 * TRIES_PER_MINUTE, clock=time.monotonic
+        )
+    )
+
+    def count_try(self, request: Request) -> None:
+        """Count a try to log in, or raise ``Throttled`` (S10)."""
+        host = request.client.host if request.client else ""
+        self.tries.take(address_key(host), _SENTENCE)
+        self.all_tries.take("", _SENTENCE)
+
+
+def session_in(door: Door, request: Request) -> str | None:
+    """The session in the cookie, if it is a good one."""
+    session = request.cookies.get(COOKIE, "")
+    valid = bool(session) and admin_session_is_valid(door.study_key, session, now=door.clock())
+    return session if valid else None
+
+
+def name_of(session: str) -> str:
+    """What the log calls a session: enough to tell two apart, too little to use."""
+    return f"admin {hashlib.sha256(session.encode()).hexdigest()[:8]}"
+
+
+def check_form(door: Door, session: str, typed: str) -> None:
+    """Refuse a form that was not made for this session (S9)."""
+    expected = form_token(door.study_key, session)
+    if not hmac.compare_digest(expected.encode(), typed.encode("utf-8", "surrogatepass")):
+        raise Forbidden("The form is too old or comes from elsewhere; load the page again.")
+
+
+def give_cookie(door: Door, request: Request, response: Response) -> str:
+    """Begin a session; its name in the log."""
+    session = new_admin_session(door.study_key, now=door.clock())
+    response.set_cookie(
+        COOKIE,
+        session,
+        max_age=SESSION_SECONDS,
+        path=_path(request),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return name_of(session)
+
+
+def take_cookie(request: Request, response: Response) -> None:
+    """End the session in this browser."""
+    response.delete_cookie(COOKIE, path=_path(request))
+
+
+def _path(request: Request) -> str:
+    return request.scope.get("root_path") or "/"

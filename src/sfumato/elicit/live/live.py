@@ -1,0 +1,279 @@
+"""Keep what is known about a collection up to date, from what is new in its database.
+
+The first build reads all answers once. From then on a refresh reads answers received lately, the
+sessions that run, and what the audit log says about exclusions; every now and then a sweep reads
+the small tables whole and counts the answers, so that nothing can be missed for long.
+"""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sfumato.elicit.collection import Collection
+from sfumato.elicit.database import Connection, Database
+from sfumato.elicit.live import reading
+from sfumato.elicit.live.measures import Agreed, Measures
+from sfumato.elicit.live.people import People, Person
+from sfumato.elicit.live.tally import (
+    Tally,
+    Units,
+    add_answers,
+    drop_person,
+    refresh_derived,
+    set_in_data,
+    take_rows,
+)
+
+__all__ = ["Live"]
+
+OVERLAP_SECONDS = 5.0
+"""Answers are read again for so long: two that come at once may be stored in any order."""
+SWEEP_SECONDS = 30.0
+AGREEMENT_SECONDS = 10.0
+AGREEMENT_ITEMS = 400
+AGREEMENT_PAIRS = 100_000
+"""Agreement is worked out on so many items at most, spread over all, and so many pairs of answers
+about the same item."""
+CHUNK = 50_000
+
+
+class Live:
+    """A collection as it is now; methods may be called from any thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        collection: Collection,
+        measures: Measures,
+        *,
+        threshold: float = 0.02,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.database, self.collection, self.measures = database, collection, measures
+        self.threshold = threshold
+        """An item has converged when one more person would change it by less (total variation)."""
+        self.clock = clock
+        self.lock = threading.RLock()
+        self.tally: Tally | None = None
+        self.people = People()
+        self.reserved = 0
+        self.agreement: tuple[Agreed, ...] = ()
+        self.version = 0
+        """Rises with every change that is worth showing."""
+        self.refreshed = float("-inf")
+        self._since = float("-inf")
+        self._audit = self._flag = 0
+        self._swept = self._agreed = float("-inf")
+        self._agreed_version = -1
+
+    def refresh(self, *, at_most_every: float = 0.0) -> int:
+        """Take in what is new; the version afterwards."""
+        with self.lock:
+            now = self.clock()
+            if self.tally is not None and now - self.refreshed < at_most_every:
+                return self.version
+            sweep = now - self._swept >= SWEEP_SECONDS
+            with self._reader() as connection:
+                if self.tally is None:
+                    self._build(connection)
+                else:
+                    self._take_in(connection)
+                    if sweep:
+                        self._sweep(connection)
+            refresh_derived(self.known)
+            first = self.refreshed == float("-inf")
+            if first or not sweep:  # one of the two slow things at a time
+                self._agree(now)
+            if sweep:
+                self._swept = now
+            self.refreshed = now
+            return self.version
+
+    @property
+    def known(self) -> Tally:
+        """The sums; there are none before the first refresh."""
+        assert self.tally is not None, "refresh first"
+        return self.tally
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[Connection]:
+        """A connection that sees one moment of the database throughout."""
+        with self.database.reader() as connection:
+            sqlite = connection.dialect == "sqlite"
+            connection.plain("BEGIN" if sqlite else "BEGIN ISOLATION LEVEL REPEATABLE READ")
+            yield connection
+            connection.rollback()
+
+    def _build(self, connection: Connection) -> None:
+        tally = Tally(_units(connection, self.measures), self.measures)
+        self.people = People()
+        self._audit = self._flag = 0
+        self._keep_people(tally, connection.all(reading.PEOPLE))
+        for session in connection.all(reading.SESSIONS):
+            self.people.keep_session(session)
+        after = 0
+        while found := connection.all(reading.ANSWERS_AFTER_TRIAL, after=after, most=CHUNK):
+            add_answers(tally, found)
+            after = found[-1].trial
+        self._since = float(tally.rows["received"][: tally.size].max(initial=-np.inf))
+        self._take_flags(connection)
+        for act in connection.all(reading.AUDIT_AFTER, after=0):
+            self._audit = act.id
+        self.reserved = connection.one(reading.RESERVED).places
+        self.tally = tally  # only now: a build that failed half-way is begun again
+        self.version += 1
+
+    def _take_in(self, connection: Connection) -> None:
+        tally = self.known
+        before = (tally.version, self.reserved)
+        news = self._take_people(connection)
+        news |= self._take_sessions(connection)
+        found = connection.all(reading.ANSWERS_SINCE, since=self._since - OVERLAP_SECONDS)
+        found.sort(key=lambda row: row.trial)  # what is repeated stands before its repeat
+        add_answers(tally, found)
+        self._since = max([self._since, *(row.received for row in found)])
+        self._read_units(connection, {row.stimulus for row in found})
+        news |= self._take_flags(connection)
+        news |= self._take_acts(connection)
+        self.reserved = connection.one(reading.RESERVED).places
+        if news or before != (tally.version, self.reserved):
+            self.version += 1
+
+    def _take_people(self, connection: Connection) -> bool:
+        last = max(self.people.persons, default=0)
+        return self._keep_people(self.known, connection.all(reading.PEOPLE_AFTER, after=last))
+
+    def _keep_people(self, tally: Tally, rows: Iterable[Any]) -> bool:
+        news = False
+        for row in rows:
+            person = Person(*row)
+            if self.people.persons.get(person.id) != person:
+                self.people.persons[person.id] = person
+                set_in_data(tally, person.id, person.excluded is None)
+                news = True
+        return news
+
+    def _take_sessions(self, connection: Connection) -> bool:
+        people = self.people
+        last = max(people.sessions, default=0)
+        running = connection.all(reading.SESSIONS_RUNNING)
+        ended = people.running - {row.id for row in running}
+        rows = [*running, *connection.all(reading.SESSIONS_AFTER, after=last)]
+        for session in ended:
+            rows += connection.all(reading.SESSION_BY_ID, session=session)
+        return _each(people.keep_session, rows)
+
+    def _take_flags(self, connection: Connection) -> bool:
+        found = connection.all(reading.FLAGS_AFTER, after=self._flag)
+        for row in found:
+            self.people.keep_flag(row.session, row.kind)
+        self._flag = max([self._flag, *(row.id for row in found)])
+        return bool(found)
+
+    def _take_acts(self, connection: Connection) -> bool:
+        """Follow what was done to people and stimuli."""
+        tally = self.known
+        acts = connection.all(reading.AUDIT_AFTER, after=self._audit)
+        for act in acts:
+            self._audit = act.id
+            about = json.loads(act.data)
+            if act.what == "withdraw":
+                self._forget_withdrawn(connection, connection.all(reading.PEOPLE))
+            elif "participant" in about:
+                who = about["participant"]
+                self._keep_people(tally, connection.all(reading.PERSON, participant=who))
+                self._read_units(connection, _stimuli_of(tally, who))
+            elif "stimulus" in about:
+                self._read_units(connection, {about["stimulus"]})
+        return bool(acts)
+
+    def _forget_withdrawn(self, connection: Connection, present: Iterable[Any]) -> bool:
+        tally = self.known
+        gone = set(self.people.persons) - {row.id for row in present}
+        for participant in gone:
+            stimuli = _stimuli_of(tally, participant)
+            drop_person(tally, participant)
+            self.people.forget(participant)
+            self._read_units(connection, stimuli)
+        return bool(gone)
+
+    def _read_units(self, connection: Connection, stimuli: set[int]) -> None:
+        self._keep_units(
+            [
+                row
+                for stimulus in stimuli
+                for row in connection.all(reading.UNIT_STATE, stimulus=stimulus)
+            ]
+        )
+
+    def _keep_units(self, rows: list[Any]) -> bool:
+        """Note how far stimuli are; whether any of it is news."""
+        units = self.known.units
+        rows = [row for row in rows if row.id in units.place]
+        places = np.array([units.place[row.id] for row in rows], dtype=np.int64)
+        finished = np.array([row.finished for row in rows], dtype=np.int64)
+        paused = np.array([row.paused for row in rows], dtype=bool)
+        same = (units.finished[places] == finished) & (units.paused[places] == paused)
+        units.finished[places], units.paused[places] = finished, paused
+        return not same.all()
+
+    def _sweep(self, connection: Connection) -> None:
+        """Read the small tables whole; build again where answers are missing or too many."""
+        tally = self.known
+        people = connection.all(reading.PEOPLE)
+        news = self._forget_withdrawn(connection, people)
+        news |= self._keep_people(tally, people)
+        news |= _each(self.people.keep_session, connection.all(reading.SESSIONS))
+        news |= self._keep_units(connection.all(reading.UNIT_STATES))
+        if connection.one(reading.COUNT_ANSWERS).answers != len(tally.row_of):
+            self._build(connection)
+        elif news:
+            self.version += 1
+
+    def _agree(self, now: float) -> None:
+        """Work agreement out again, but not with every refresh: it is slow."""
+        tally = self.known
+        unchanged = self._agreed_version == tally.version
+        if unchanged or now - self._agreed < AGREEMENT_SECONDS:
+            return
+        several = np.flatnonzero(tally.count > 1)
+        pairs = int((tally.count[several] * (tally.count[several] - 1) // 2).sum())
+        step = max(1, -(-len(several) // AGREEMENT_ITEMS), -(-pairs // AGREEMENT_PAIRS))
+        some = several[::step]
+        self.agreement = tuple(self.measures.agreement(*take_rows(tally, some.tolist())))
+        self._agreed, self._agreed_version = now, tally.version
+
+
+def _stimuli_of(tally: Tally, participant: int) -> set[int]:
+    """What a person answered about."""
+    place = tally.place_of_person.get(participant)
+    if place is None:
+        return set()
+    units = np.unique(tally.rows["unit"][tally.by_person.rows(place)])
+    return {tally.units.ids[unit] for unit in units.tolist()}
+
+
+def _each(keep: Callable[[Any], bool], rows: Iterable[Any]) -> bool:
+    """Keep all rows; whether any of them was news."""
+    return sum(keep(row) for row in rows) > 0
+
+
+def _units(connection: Connection, measures: Measures) -> Units:
+    rows = connection.all(reading.UNITS)
+    outcome = {name: place for place, name in enumerate(measures.outcomes)}
+    return Units(
+        ids=[row.id for row in rows],
+        items=[row.item for row in rows],
+        shown=[row.shown for row in rows],
+        roles=[row.role for row in rows],
+        gold=np.array([outcome.get(row.gold, -1) for row in rows], dtype=np.int64),
+        gold_names=[row.gold for row in rows],
+        target=np.array([row.target for row in rows], dtype=np.int64),
+        finished=np.array([row.finished for row in rows], dtype=np.int64),
+        paused=np.array([row.paused for row in rows], dtype=bool),
+    )

@@ -1,0 +1,149 @@
+"""Who would be left out of the data by each named rule, before anybody is.
+
+The rules are those of ``judgments.quality``; they see all answers in memory, as an export would
+have them. People who may still answer are not found: half a session says little.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.people import is_running
+from sfumato.elicit.live.tally import FIRST, Tally
+from sfumato.errors import DataError
+from sfumato.judgments.judgments import VIEWS, Judgments
+from sfumato.judgments.quality import RULES, rule_with
+from sfumato.judgments.question import Question
+
+__all__ = ["Found", "Preview", "judgments_now", "preview_rule", "preview_rules"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Somebody whom a rule would leave out."""
+
+    participant: int
+    pseudonym: str
+    reason: str
+    answers: int
+    places: int
+    """That would be given to others."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a rule would do."""
+
+    rule: str
+    about: str
+    in_protocol: bool
+    """Whether the study names it among its own rules."""
+    looked_at: int
+    """Answers it could judge."""
+    found: tuple[Found, ...] = ()
+    running: int = 0
+    """People it would find who may still answer."""
+    already: int = 0
+    """People it finds who are excluded, by whatever rule."""
+    single_answers: int = 0
+    """Answers that it would leave out of labels without excluding anybody."""
+    problem: str = ""
+    """Why the rule cannot be used here."""
+
+    @property
+    def answers(self) -> int:
+        """Answers that would leave the data."""
+        return sum(one.answers for one in self.found)
+
+    @property
+    def places(self) -> int:
+        """Places that would be given to others."""
+        return sum(one.places for one in self.found)
+
+
+def preview_rules(live: Live) -> tuple[Preview, ...]:
+    """What each known rule would do; those of the study's own protocol first."""
+    with live.lock:
+        judgments = judgments_now(live)
+        own = live.collection.study.rules
+        names = sorted(RULES, key=lambda name: (name not in own, name))
+        return tuple(_preview(live, judgments, name) for name in names)
+
+
+def preview_rule(live: Live, name: str) -> Preview:
+    """What one rule would do; an unknown name raises ``UnknownName``."""
+    rule_with(name)
+    with live.lock:
+        return _preview(live, judgments_now(live), name)
+
+
+def judgments_now(live: Live) -> Judgments | None:
+    """All answers, with their authors' places as names; None for comparisons and mixes."""
+    question = live.collection.question
+    if not isinstance(question, Question):
+        return None
+    tally = live.known
+    rows = tally.rows[: tally.size]
+    rows = rows[rows["alive"]]
+    ended = {id_: one.ended == "finished" for id_, one in live.people.sessions.items()}
+    known = set(question.classes)
+    gold = [name if name in known else None for name in tally.units.gold_names]
+    table = pl.DataFrame(
+        {
+            "item": _gathered(tally.units.items, rows["unit"]),
+            "annotator": pl.Series(rows["person"]).cast(pl.String),
+            "answer": _gathered(tally.texts, rows["said"]),
+            "seconds": rows["seconds"],
+            "order": rows["number"],
+            "view": _gathered(VIEWS, rows["view"].astype(np.int64)),
+            "gold": _gathered(gold, rows["unit"]),
+            "completed": [ended.get(session, False) for session in rows["session"].tolist()],
+        }
+    )
+    return Judgments(question, table)
+
+
+def _gathered(names: Sequence[str | None], places: np.ndarray) -> pl.Series:
+    return pl.Series(values=list(names), dtype=pl.String).gather(pl.Series(places))
+
+
+def _preview(live: Live, judgments: Judgments | None, name: str) -> Preview:
+    rule = rule_with(name)
+    in_protocol = name in live.collection.study.rules
+    empty = Preview(name, rule.about, in_protocol, 0)
+    if judgments is None or not len(judgments):
+        problem = (
+            "The rules read answers about classes; this study has comparisons or mixes."
+            if judgments is None
+            else "There are no answers yet."
+        )
+        return Preview(name, rule.about, in_protocol, 0, problem=problem)
+    try:
+        findings = rule.finds(judgments, rule.settings)
+    except DataError as error:
+        return Preview(name, rule.about, in_protocol, empty.looked_at, problem=str(error))
+    people = findings.table.filter(pl.col("what") == "person").select("annotator", "reason").rows()
+    tally, known = live.known, live.people
+    found, running, already = [], 0, 0
+    for place, reason in people:
+        participant = tally.people[int(place)]
+        if known.persons[participant].excluded is not None:
+            already += 1
+        elif is_running(known, participant):
+            running += 1
+        else:
+            found.append(_found(live, tally, participant, reason))
+    single = int((findings.table["what"] == "answer").sum())
+    return Preview(
+        name, rule.about, in_protocol, findings.looked_at, tuple(found), running, already, single
+    )
+
+
+def _found(live: Live, tally: Tally, participant: int, reason: str) -> Found:
+    rows = tally.rows[tally.living(tally.by_person.rows(tally.place_of_person[participant]))]
+    places = int(((rows["view"] == FIRST) & rows["counted"]).sum())
+    pseudonym = live.people.persons[participant].pseudonym
+    return Found(participant, pseudonym, reason, len(rows), places)
