@@ -19,7 +19,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.plan.expected import contradictions, item_errors, seen, stated
-from sfumato.plan.pilot import error_rate, flipped, pilot
+from sfumato.plan.pilot import error_rate, flipped, of_shared_items, pilot
 
 Array = NDArray[np.float64]
 CLASSES = ("cat", "dog", "deer")
@@ -254,3 +254,17 @@ def test_a_persons_own_answers_are_no_agreement_between_people() -> None:
 
     with pytest.raises(DataError, match="answered by two people"):
         error_rate(same, "agreement", rng=rng())
+
+
+def test_pilots_are_cut_to_the_items_all_are_about() -> None:
+    first = votes(
+        ("a", "p", "cat", "first"), ("b", "p", "dog", "first"), ("b", "q", "cat", "first")
+    )
+    second = votes(("b", "r", "cat", "first"), ("c", "r", "dog", "first"))
+
+    cut = of_shared_items([first, second])
+
+    assert [each.table["item"].to_list() for each in cut] == [["b", "b"], ["b"]]
+    assert of_shared_items([first])[0].table.equals(first.table)
+    with pytest.raises(DataError, match="No item is in all pilots"):
+        of_shared_items([first, votes(("z", "p", "cat", "first"))])

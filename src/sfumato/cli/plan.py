@@ -15,6 +15,7 @@ from sfumato.errors import DataError
 if TYPE_CHECKING:
     import numpy as np
 
+    from sfumato.judgments.judgments import Judgments
     from sfumato.plan.advise import Advice, Task
     from sfumato.plan.cost import Cost
     from sfumato.plan.pilot import Piloted
@@ -49,6 +50,9 @@ def plan(
             "--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form a file."
         ),
     ] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Only items that all pilots are about.")
+    ] = False,
     beta: Annotated[
         float | None, typer.Option("--beta", help="What a unit of cost is worth in utility.")
     ] = None,
@@ -88,7 +92,7 @@ def plan(
     )
     if output is not None:
         _check_folder(output)
-    asked = _Asked(tuple(pilot or ()), tuple(cost or ()), tuple(error or ()), known, seed)
+    asked = _Asked(tuple(pilot or ()), shared, tuple(cost or ()), tuple(error or ()), known, seed)
     told = _told(task, asked)
     page = None if output is None else _write(task, asked, told, output)
     found = plan_json(task, told.advice)
@@ -105,6 +109,8 @@ class _Asked:
     """What was typed besides the task."""
 
     pilots: tuple[str, ...]
+    shared: bool
+    """Whether pilots are cut down to the items that all of them are about."""
     costs: tuple[str, ...]
     errors: tuple[str, ...]
     known: Path | None
@@ -130,7 +136,7 @@ def _told(task: "Task", asked: _Asked) -> _Told:
 
     rng = np.random.default_rng(asked.seed)
     with progress("Weighing the forms"):
-        pilots = tuple(_piloted(text, rng) for text in asked.pilots)
+        pilots = _piloted(asked, rng)
         costs = given_costs(_numbers(asked.costs, "--cost"), kept=task.kept[0])
         errors = _numbers(asked.errors, "--error")
         known = None if asked.known is None else read_labels(asked.known)
@@ -164,17 +170,23 @@ def _format_and_name(text: str) -> tuple[str, str]:
     return format_name or "sfumato", name
 
 
-def _piloted(text: str, rng: "np.random.Generator") -> "Piloted":
+def _piloted(asked: _Asked, rng: "np.random.Generator") -> "tuple[Piloted, ...]":
+    from sfumato.plan.pilot import of_shared_items, pilot
+
+    read = [_judged(text) for text in asked.pilots]
+    return tuple(pilot(each, rng=rng) for each in (of_shared_items(read) if asked.shared else read))
+
+
+def _judged(text: str) -> "Judgments":
     from sfumato.judgments.formats import read
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
-    from sfumato.plan.pilot import pilot
 
     format_name, name = _format_and_name(text)
     found = read(Path(name), format_name, ReadOptions())
     if not isinstance(found, Judgments):
         raise DataError(f"{name} holds no judgments of single items, which a pilot needs.")
-    return pilot(found, rng=rng)
+    return found
 
 
 def _numbers(texts: Sequence[str], option: str) -> dict[str, float]:

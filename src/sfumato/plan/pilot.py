@@ -32,7 +32,16 @@ from sfumato.plan.expected import contradictions, embedded, item_errors
 from sfumato.plan.times import FORM_OF_QUESTION, Middle, kept_classes, measured_cost
 from sfumato.provenance import Step
 
-__all__ = ["RECIPE_OF_QUESTION", "ErrorRate", "How", "Piloted", "error_rate", "flipped", "pilot"]
+__all__ = [
+    "RECIPE_OF_QUESTION",
+    "ErrorRate",
+    "How",
+    "Piloted",
+    "error_rate",
+    "flipped",
+    "of_shared_items",
+    "pilot",
+]
 
 Array = NDArray[np.float64]
 
@@ -123,6 +132,19 @@ def pilot(
     cost = measured_cost(judgments, by=by, rng=rng, draws=draws) if timed else None
     kept = kept_classes(chosen)
     return Piloted(form, kept, error, cost, crowd, len(crowd) / len(np.unique(crowd.item)))
+
+
+def of_shared_items(pilots: Sequence[Judgments]) -> list[Judgments]:
+    """The pilots cut down to the items that all of them are about.
+
+    Items that are harder make the people of one form look noisier, so forms can be compared only
+    on the same items.
+    """
+    shared = set.intersection(*(set(each.table["item"]) for each in pilots)) if pilots else set()
+    if pilots and not shared:
+        raise DataError("No item is in all pilots, so the forms cannot be compared on any.")
+    step = Step("shared items", {"items": len(shared)})
+    return [each.take(each.table["item"].is_in(list(shared)), step) for each in pilots]
 
 
 def error_rate(

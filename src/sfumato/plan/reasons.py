@@ -109,6 +109,6 @@ def other_items(pilots: Sequence[Piloted]) -> tuple[str, ...]:
     )
     return (
         f"The pilots are about different items: {each}, {len(set.intersection(*asked)):,} of them "
-        "shared. Harder items make the people of one form look noisier; pilot all forms on the "
-        "same items.",
+        "shared. Harder items make the people of one form look noisier; compare forms on the "
+        "same items (--shared).",
     )
