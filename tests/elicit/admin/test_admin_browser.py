@@ -4,15 +4,12 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
-from tests.conftest import skip_or_fail
 from tests.elicit.admin.conftest import ADMIN_KEY, Office, attend, make_office
 
-CHROMIUM = Path("/usr/bin/chromium")
 PAGES = ("", "items", "people", "rules", "words", "log")
 
 
@@ -35,18 +32,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Office, st
     found[0].should_exit = True
     thread.join(20)
     office.writer.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        skip_or_fail("browser", f"{CHROMIUM} is not installed.")
-    with playwright.sync_playwright() as running:
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        opened = running.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
-        yield opened
-        opened.close()
 
 
 def open_page(browser: Any, url: str, width: int, **more: Any) -> tuple[Any, list[str]]:
@@ -74,11 +59,11 @@ def open_page(browser: Any, url: str, width: int, **more: Any) -> tuple[Any, lis
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pages_are_readable_and_accessible(
-    place: tuple[Office, str], browser: Any, width: int
+    place: tuple[Office, str], chromium: Any, width: int
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     # The tool that looks for violations is a script of its own, which the policy would refuse.
-    page, wrongs = open_page(browser, place[1], width, bypass_csp=True)
+    page, wrongs = open_page(chromium, place[1], width, bypass_csp=True)
 
     for name in PAGES:
         page.goto(f"{place[1]}/{name}")
@@ -94,8 +79,8 @@ def test_pages_are_readable_and_accessible(
     page.context.close()
 
 
-def test_s5_nothing_that_people_typed_runs(place: tuple[Office, str], browser: Any) -> None:
-    page, wrongs = open_page(browser, place[1], 1280)
+def test_s5_nothing_that_people_typed_runs(place: tuple[Office, str], chromium: Any) -> None:
+    page, wrongs = open_page(chromium, place[1], 1280)
     for name in PAGES:
         page.goto(f"{place[1]}/{name}")
         page.wait_for_timeout(100)
@@ -105,10 +90,10 @@ def test_s5_nothing_that_people_typed_runs(place: tuple[Office, str], browser: A
 
 
 def test_page_updates_itself_and_forms_pass_the_origin_check(
-    place: tuple[Office, str], browser: Any
+    place: tuple[Office, str], chromium: Any
 ) -> None:
     office, url = place
-    page, wrongs = open_page(browser, url, 1280)
+    page, wrongs = open_page(chromium, url, 1280)
     entered = page.locator("dt", has_text="Entered").locator("+ dd")
     before = int(entered.inner_text())
     page.evaluate("window.stays = true")
@@ -132,8 +117,8 @@ def test_page_updates_itself_and_forms_pass_the_origin_check(
     page.context.close()
 
 
-def test_pages_work_without_scripts(place: tuple[Office, str], browser: Any) -> None:
-    page, _ = open_page(browser, place[1], 390, java_script_enabled=False)
+def test_pages_work_without_scripts(place: tuple[Office, str], chromium: Any) -> None:
+    page, _ = open_page(chromium, place[1], 390, java_script_enabled=False)
     page.goto(f"{place[1]}/items?sort=answers")
 
     assert "leading outcomes" in page.inner_text("main")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import uvicorn
-from tests.conftest import skip_or_fail
 
 from sfumato.elicit.database import open_database
 from sfumato.elicit.make import new_study
@@ -20,7 +19,6 @@ from sfumato.elicit.presets import PRESETS
 from sfumato.elicit.web.limits import Limits
 from sfumato.elicit.web.serve import served_app
 
-CHROMIUM = Path("/usr/bin/chromium")
 WIDE = {"width": 1280, "height": 720}
 NARROW = {"width": 390, "height": 844}
 CLASSES = [
@@ -36,19 +34,6 @@ CLASSES = [
     "truck",
 ]
 FAST = Limits(answers_per_second=1000, answer_burst=1000, calls_per_second=1000, call_burst=1000)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """One browser for all tests."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        skip_or_fail("browser", f"{CHROMIUM} is not installed.")
-    with playwright.sync_playwright() as running:
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = running.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
-        yield browser
-        browser.close()
 
 
 @dataclass
