@@ -109,7 +109,8 @@ class Drawing:
         """
         settings = {"svg.hashsalt": self.name, "svg.fonttype": "none"}
         metadata = {"Date": None, "Title": self.title}
-        return _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
+        text = _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
+        return _with_plain_ids(text)
 
 
 class Style(NamedTuple):
@@ -236,6 +237,20 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
     return table.drop("provenance", strict=False).with_columns(
         pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
     )
+
+
+def _with_plain_ids(text: str) -> str:
+    """Clip paths counted in their order: matplotlib names them after unrounded coordinates.
+
+    >>> _with_plain_ids('<g clip-path="url(#p0123456789)"/><clipPath id="p0123456789">')
+    '<g clip-path="url(#clip1)"/><clipPath id="clip1">'
+    """
+    known: dict[str, str] = {}
+
+    def plain(found: re.Match[str]) -> str:
+        return found[1] + known.setdefault(found[2], f"clip{len(known) + 1}")
+
+    return re.sub(r'(url\(#|id=")(p[0-9a-f]{10})\b', plain, text)
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:
