@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.cli.elicit_live import measures_for
-from sfumato.elicit import schema
 from sfumato.elicit.admin.pages import as_json
-from sfumato.elicit.collection import collection_of
-from sfumato.elicit.database import Connection, open_database
+from sfumato.elicit.design.study import ElicitStudy, study_from
 from sfumato.elicit.live import Live
 from sfumato.elicit.live.views import items_page, overview, people_page
-from sfumato.elicit.schema import Picture, Stimulus
-from sfumato.elicit.study import ElicitStudy, study_from
+from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.database import Connection, open_database
+from sfumato.elicit.storage.schema import Picture, Stimulus
 
 CLASSES = tuple(f"class {number}" for number in range(10))
 TRIALS = 200

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from sfumato.cli.commands import app
 from sfumato.cli.elicit import SERVED, make_served_app
-from sfumato.elicit.places import open_study
+from sfumato.elicit.design.places import open_study
 from sfumato.errors import DataError, SfumatoError
 
 

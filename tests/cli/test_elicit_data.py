@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sfumato.cli.commands import app
-from sfumato.elicit import session
-from sfumato.elicit.collection import collection_of
-from sfumato.elicit.database import open_database
-from sfumato.elicit.make import new_study
-from sfumato.elicit.places import database_url, open_study, read_key
-from sfumato.elicit.screen import AnswerGiven
-from sfumato.elicit.writer import run_once
+from sfumato.elicit.design.places import database_url, open_study, read_key
+from sfumato.elicit.making.make import new_study
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.session.screen import AnswerGiven
+from sfumato.elicit.storage.database import open_database
+from sfumato.elicit.storage.writer import run_once
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -53,8 +53,8 @@ def study(tmp_path: Path) -> Path:
             return run_once(connection, collection, what, now=now, rng=rng, **request)
 
         for person in (CANARY, "bob"):
-            token = command(session.enter, platform="prolific", platform_id=person).token
-            shown = command(session.screen, token=token)
+            token = command(commands.enter, platform="prolific", platform_id=person).token
+            shown = command(commands.screen, token=token)
             while shown.stage == "trials":
                 now += 5
                 given = {
@@ -64,9 +64,9 @@ def study(tmp_path: Path) -> Path:
                     "timing": {"seconds": 4.0},
                 }
                 shown = command(
-                    session.answer, token=token, given=AnswerGiven.model_validate(given)
+                    commands.answer, token=token, given=AnswerGiven.model_validate(given)
                 )
-        command(session.exclude, participant=2, rule="checks", who="test")
+        command(commands.exclude, participant=2, rule="checks", who="test")
     return folder
 
 

@@ -16,13 +16,14 @@ import psycopg
 import pytest
 from playwright.sync_api import sync_playwright
 
-from sfumato.elicit import schema, session
-from sfumato.elicit.collection import Collection, collection_of
-from sfumato.elicit.database import Connection, Database, open_database
-from sfumato.elicit.schema import Picture, Stimulus
-from sfumato.elicit.screen import AnswerGiven, TrialScreen
-from sfumato.elicit.study import ElicitStudy
-from sfumato.elicit.writer import run_once
+from sfumato.elicit.design.study import ElicitStudy
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.collection import Collection, collection_of
+from sfumato.elicit.session.screen import AnswerGiven, TrialScreen
+from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.database import Connection, Database, open_database
+from sfumato.elicit.storage.schema import Picture, Stimulus
+from sfumato.elicit.storage.writer import run_once
 
 KEY = b"a key only for tests, 32 bytes.."
 CHROMIUM = Path("/usr/bin/chromium")
@@ -105,11 +106,11 @@ class Desk:
 
     def enter(self, person: str = "ann", **more: Any) -> str:
         entry = {"platform": "link", "platform_id": person, **more}
-        token: str = self.run(session.enter, **entry).token
+        token: str = self.run(commands.enter, **entry).token
         return token
 
     def screen(self, token: str) -> Any:
-        return self.run(session.screen, token=token)
+        return self.run(commands.screen, token=token)
 
     def given(self, trial: int, answer: Any = "cat", **more: Any) -> AnswerGiven:
         body = {"key": f"testkey{next(self.keys)}", "timing": {"seconds": 1.0}, **more}
@@ -117,7 +118,7 @@ class Desk:
 
     def answer(self, token: str, trial: int, answer: Any = "cat", **more: Any) -> Any:
         self.now += 1.5
-        return self.run(session.answer, token=token, given=self.given(trial, answer, **more))
+        return self.run(commands.answer, token=token, given=self.given(trial, answer, **more))
 
     def finish(self, token: str, answer: Any = "cat") -> Any:
         """Answer everything; the last screen."""

@@ -12,10 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
-from sfumato.elicit import schema, session
-from sfumato.elicit.answers import question_of
 from sfumato.elicit.export import SHAPES, collected, export
-from sfumato.elicit.schema import Picture, Stimulus
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.answers import question_of
+from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.schema import Picture, Stimulus
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.formats import FORMATS, read
@@ -140,7 +141,7 @@ def test_checks_repeats_practice_and_excluded_people_are_left_out_and_counted(
     desk = open_desk(study, checks=2, practice=2)
     for person in ("ann", "bob"):
         desk.finish(desk.enter(person))
-    desk.run(session.exclude, participant=2, rule="checks", who="test")
+    desk.run(commands.exclude, participant=2, rule="checks", who="test")
 
     usual = collected(desk.connection, study)
     everything = collected(
@@ -164,7 +165,7 @@ def test_late_answers_are_kept_and_told(desk: Any) -> None:
     token = desk.enter()
     shown = desk.screen(token)
     desk.now += 3600
-    desk.run(session.expire)
+    desk.run(commands.expire)
     desk.answer(token, shown.trial.id, "dog")
 
     found = collected(desk.connection, desk.collection.study)
@@ -178,7 +179,7 @@ def test_late_answers_are_kept_and_told(desk: Any) -> None:
 def test_people_who_withdrew_are_gone(desk: Any) -> None:
     for person in ("ann", "bob"):
         desk.finish(desk.enter(person))
-    desk.run(session.withdraw, participant=1, who="test")
+    desk.run(commands.withdraw, participant=1, who="test")
 
     found = collected(desk.connection, desk.collection.study)
 
@@ -402,7 +403,7 @@ def test_study_without_answers_is_told_what_was_left_out(
     with pytest.raises(DataError, match=r"no answers to export yet\.$"):
         export(desk.connection, study, tmp_path / "a.csv")
     desk.finish(desk.enter())
-    desk.run(session.exclude, participant=1, rule="checks", who="test")
+    desk.run(commands.exclude, participant=1, rule="checks", who="test")
 
     with pytest.raises(DataError, match="6 were left out: 6 excluded by checks"):
         export(desk.connection, study, tmp_path / "a.csv")

@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.elicit import schema, session
 from sfumato.elicit.export import collected, export
-from sfumato.elicit.schema import Picture, Stimulus
-from sfumato.elicit.screen import AnswerGiven
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.screen import AnswerGiven
+from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.schema import Picture, Stimulus
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.class_names import CIFAR10
 from sfumato.judgments.formats.reading import ReadOptions
@@ -101,7 +102,7 @@ def answer_all(
     def run(command: Callable[..., Any], **request: Any) -> Any:
         return command(desk.connection, desk.collection, now=desk.now, rng=desk.rng, **request)
 
-    token = run(session.enter, platform="link", platform_id=name).token
+    token = run(commands.enter, platform="link", platform_id=name).token
     number, batch, plan = desk.rows("SELECT id, batch, plan FROM session ORDER BY id DESC LIMIT 1")[
         0
     ]
@@ -113,7 +114,7 @@ def answer_all(
         "UPDATE session SET plan = ? WHERE id = ?", (json.dumps(slots), number)
     )
     again = [answer for _, answer in sitting.again]
-    shown = run(session.screen, token=token)
+    shown = run(commands.screen, token=token)
     while shown.stage == "trials":
         item = shown.trial.images[0].removeprefix("/image/p")
         text = sitting.first[item] if shown.trial.number <= 25 else again.pop(0)
@@ -126,7 +127,7 @@ def answer_all(
             }
         )
         desk.now += 30
-        shown = run(session.answer, token=token, given=given)
+        shown = run(commands.answer, token=token, given=given)
     assert shown.stage == "done"
 
 

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from sfumato.cli.elicit_live import change_by_one_more, measures_for
-from sfumato.elicit import session
+from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.live import Live
 from sfumato.elicit.live.views import items_page, overview, people_page
-from sfumato.elicit.screen import BackGiven, TrialScreen
-from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.screen import BackGiven, TrialScreen
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.quality import accuracy, repeats, times
 from sfumato.judgments.question import Question
@@ -60,7 +60,7 @@ def play(desk: Any, rng: np.random.Generator, people: int, look: Callable[[], ob
             after = desk.answer(token, screen.trial.id, answer, timing=timing)
             if number < 3 and step == 2:
                 look()  # the answer is known before it is changed
-                back = desk.run(session.back, token=token, given=BackGiven(trial=after.trial.id))
+                back = desk.run(commands.back, token=token, given=BackGiven(trial=after.trial.id))
                 other = next(one for one in answers if one != answer)
                 desk.answer(token, back.trial.id, other)
         look()
@@ -105,12 +105,12 @@ def test_news_taken_in_bit_by_bit_give_what_a_fresh_look_gives(
     assert desk.rows("SELECT count(*) FROM answer WHERE changed > 0")[0][0] > 0
 
     people = [row[0] for row in desk.rows("SELECT id FROM participant ORDER BY id")]
-    desk.run(session.exclude, participant=people[0], rule="checks", who="test")
+    desk.run(commands.exclude, participant=people[0], rule="checks", who="test")
     after_exclusion = shown(live)
-    desk.run(session.exclude, participant=people[1], rule="by hand", who="test")
-    desk.run(session.include, participant=people[0], who="test")
-    desk.run(session.withdraw, participant=people[2], who="test")
-    desk.run(session.returned, platform="link", platform_id="person3")
+    desk.run(commands.exclude, participant=people[1], rule="by hand", who="test")
+    desk.run(commands.include, participant=people[0], who="test")
+    desk.run(commands.withdraw, participant=people[2], who="test")
+    desk.run(commands.returned, platform="link", platform_id="person3")
     desk.now += 11  # agreement is not worked out anew at every look
 
     assert after_exclusion["people"]["excluded_by"] == {"checks": 1}
@@ -156,7 +156,7 @@ def _step() -> Any:
 def test_labels_are_means_over_people_who_are_in_the_data(busy: Callable[..., Any]) -> None:
     desk, live = busy("choose-one")
     first = desk.rows("SELECT min(id) FROM participant")[0][0]
-    desk.run(session.exclude, participant=first, rule="by hand", who="test")
+    desk.run(commands.exclude, participant=first, rule="by hand", who="test")
     live.refresh()
 
     table = judgments_in(desk).table.filter(
@@ -200,7 +200,7 @@ def test_people_are_counted_by_what_became_of_them(busy: Callable[..., Any]) -> 
 
     desk.now += 600
     assert shown(live)["people"]["by_status"]["away"] == 1
-    desk.run(session.returned, platform="link", platform_id="person3")
+    desk.run(commands.returned, platform="link", platform_id="person3")
     assert shown(live)["people"]["by_status"]["dropped out"] == 1
 
 
@@ -219,7 +219,7 @@ def test_version_rises_only_with_news(busy: Callable[..., Any]) -> None:
     version = live.refresh()
     assert live.refresh() == version
 
-    desk.run(session.close, who="test")
+    desk.run(commands.close, who="test")
     assert live.refresh() > version
 
 

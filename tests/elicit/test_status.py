@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sfumato.elicit import session
+from sfumato.elicit.session import commands
 from sfumato.elicit.status import status_of
 
 
@@ -22,12 +22,12 @@ def test_status_counts_people_answers_items_signs_time_and_pay(
     away = desk.enter("bob")
     desk.answer(away, desk.screen(away).trial.id)
     desk.enter("eva")
-    desk.run(session.withdraw, participant=3, who="test")
+    desk.run(commands.withdraw, participant=3, who="test")
     desk.now += 3600
     late = desk.enter("cem")
     desk.answer(late, desk.screen(late).trial.id)
-    desk.run(session.exclude, participant=2, rule="checks", who="test")
-    desk.run(session.close, who="test")
+    desk.run(commands.exclude, participant=2, rule="checks", who="test")
+    desk.run(commands.close, who="test")
 
     found = status_of(desk.connection, study, now=desk.now)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.elicit import withdraw as module
-from sfumato.elicit.backup import back_up
 from sfumato.elicit.export import collected
 from sfumato.elicit.refusals import UnknownToken
+from sfumato.elicit.storage.backup import back_up
 from sfumato.elicit.withdraw import Withdrawn, withdraw_person
 from sfumato.errors import DataError
 
@@ -123,7 +123,7 @@ def test_s14_files_that_somebody_reads_are_told_as_not_rewritten(
     desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "ATTEMPTS", 2)
-    monkeypatch.setattr("sfumato.elicit.database.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("sfumato.elicit.storage.database.BUSY_SECONDS", 0.1)
     desk.finish(desk.enter(CANARY))
     with desk.database.reader() as reading:
         reading.plain("BEGIN")

@@ -90,7 +90,7 @@ def new(
     if demo and (any(tables) or count or database):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
     need_packages("pydantic", "sqlalchemy", "psycopg")
-    from sfumato.elicit.make import demo_study, new_study
+    from sfumato.elicit.making.make import demo_study, new_study
     from sfumato.judgments.formats.reading import read_classes
 
     changes = _changes(settings, assign or [])
@@ -197,7 +197,7 @@ def make_served_app() -> Any:
 
 def _changes(settings: Path | None, assigned: list[str]) -> dict[str, Any]:
     """What stands in the file, and over it what was set on the command line."""
-    from sfumato.elicit.study import ElicitStudy, read_settings
+    from sfumato.elicit.design.study import ElicitStudy, read_settings
     from sfumato.names import find
 
     where = "--set" if settings is None else settings.name
@@ -240,7 +240,7 @@ def _digits() -> dict[str, Any]:
 
 
 def _tell(folder: Path) -> None:
-    from sfumato.elicit.places import IMAGES, SETTINGS, open_study
+    from sfumato.elicit.design.places import IMAGES, SETTINGS, open_study
 
     study = open_study(folder)
     shown = len(list((folder / IMAGES).iterdir()))

@@ -12,9 +12,9 @@ from sfumato.cli import options as given
 from sfumato.errors import DataError, MissingPackage
 
 if TYPE_CHECKING:
-    from sfumato.elicit.collection import Collection
-    from sfumato.elicit.copy import Contents
-    from sfumato.elicit.database import Database
+    from sfumato.elicit.session.collection import Collection
+    from sfumato.elicit.storage.copy import Contents
+    from sfumato.elicit.storage.database import Database
 
 __all__ = ["backup", "close", "copy", "export", "need_packages", "restore", "status", "withdraw"]
 
@@ -46,8 +46,8 @@ def export(
 ) -> None:
     """Write the answers to a file, without anybody's platform id."""
     need_packages(*PACKAGES)
+    from sfumato.elicit.design.places import open_study
     from sfumato.elicit.export import export as write_export
-    from sfumato.elicit.places import open_study
 
     study = open_study(folder)
     kept = [name.strip() for name in keep.split(",") if name.strip()]
@@ -72,7 +72,7 @@ def export(
 def status(folder: StudyFolder, as_json: given.AsJson = False, database: Address = None) -> None:
     """Where the study stands: people, answers, items, signs, time and pay."""
     need_packages(*PACKAGES)
-    from sfumato.elicit.places import open_study
+    from sfumato.elicit.design.places import open_study
     from sfumato.elicit.status import status_of
 
     study = open_study(folder)
@@ -128,8 +128,8 @@ def close(folder: StudyFolder, database: Address = None) -> None:
     need_packages(*PACKAGES)
     import numpy as np
 
-    from sfumato.elicit.people import close as close_collection
-    from sfumato.elicit.writer import run_once
+    from sfumato.elicit.session.people import close as close_collection
+    from sfumato.elicit.storage.writer import run_once
 
     with _stored(folder, database).connect() as connection:
         run_once(
@@ -152,8 +152,8 @@ def copy(
 ) -> None:
     """Copy every row to another database, and compare the two."""
     need_packages(*PACKAGES)
-    from sfumato.elicit.copy import copy_collection
-    from sfumato.elicit.database import open_database
+    from sfumato.elicit.storage.copy import copy_collection
+    from sfumato.elicit.storage.database import open_database
 
     contents = copy_collection(_stored(folder, database), open_database(to))
     _print_contents(contents)
@@ -166,7 +166,7 @@ def copy(
 def backup(folder: StudyFolder, output: Output, database: Address = None) -> None:
     """Write a checked backup of the database, also while the server runs."""
     need_packages(*PACKAGES)
-    from sfumato.elicit.backup import back_up
+    from sfumato.elicit.storage.backup import back_up
 
     contents = back_up(_stored(folder, database), output)
     _print_contents(contents)
@@ -179,7 +179,7 @@ def restore(
 ) -> None:
     """Put a backup in the place of the database of a study."""
     need_packages(*PACKAGES)
-    from sfumato.elicit.backup import restore as put_back
+    from sfumato.elicit.storage.backup import restore as put_back
 
     contents = put_back(backup_file, folder)
     _print_contents(contents)
@@ -198,8 +198,8 @@ def need_packages(*packages: str) -> None:
 
 def _stored(folder: Path, address: str | None) -> "Database":
     """The database of a study; it must be there, as opening would make a new one."""
-    from sfumato.elicit.database import open_database
-    from sfumato.elicit.places import DATABASE, database_url, open_study
+    from sfumato.elicit.design.places import DATABASE, database_url, open_study
+    from sfumato.elicit.storage.database import open_database
 
     open_study(folder)
     if address is None and not (folder / DATABASE).is_file():
@@ -208,8 +208,8 @@ def _stored(folder: Path, address: str | None) -> "Database":
 
 
 def _collection(folder: Path) -> "Collection":
-    from sfumato.elicit.collection import collection_of
-    from sfumato.elicit.places import open_study, read_key
+    from sfumato.elicit.design.places import open_study, read_key
+    from sfumato.elicit.session.collection import collection_of
 
     return collection_of(open_study(folder), read_key(folder))
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.elicit.admin import admin_app
-from sfumato.elicit.answers import MixQuestion
-from sfumato.elicit.collection import Collection
 from sfumato.elicit.export import export
 from sfumato.elicit.live import Agreed, Live, Measures, Reading
-from sfumato.elicit.writer import Writer
+from sfumato.elicit.session.answers import MixQuestion
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.storage.writer import Writer
 from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.question import Question
 from sfumato.judgments.statements import read_answers, top_choice

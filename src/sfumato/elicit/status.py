@@ -6,11 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sfumato.elicit import store
-from sfumato.elicit.copy import snapshot
-from sfumato.elicit.database import Connection, prepare
-from sfumato.elicit.schema import get_meta
-from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.design.study import ElicitStudy
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.copy import snapshot
+from sfumato.elicit.storage.database import Connection, prepare
+from sfumato.elicit.storage.schema import get_meta
 
 __all__ = ["status_of"]
 

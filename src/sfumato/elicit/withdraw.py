@@ -8,12 +8,12 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit import store
-from sfumato.elicit.assign import give_up_places
-from sfumato.elicit.collection import Collection
-from sfumato.elicit.database import DATABASE_ERRORS, Connection, Database, prepare
-from sfumato.elicit.people import note_act, withdraw
-from sfumato.elicit.writer import run_once
+from sfumato.elicit.session.assign import give_up_places
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.session.people import note_act, withdraw
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Database, prepare
+from sfumato.elicit.storage.writer import run_once
 from sfumato.errors import DataError
 
 __all__ = ["Withdrawn", "forget_identity", "person_called", "scrub", "withdraw_person"]

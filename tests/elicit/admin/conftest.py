@@ -16,12 +16,12 @@ from tests.elicit.conftest import Desk, fill_desk, make_study
 
 from sfumato.cli.elicit_live import measures_for
 from sfumato.elicit.admin import admin_app
-from sfumato.elicit.database import open_database
 from sfumato.elicit.live import Live
-from sfumato.elicit.screen import DebriefScreen, ProceedGiven, TrialScreen
-from sfumato.elicit.session import proceed
+from sfumato.elicit.session.commands import proceed
+from sfumato.elicit.session.screen import DebriefScreen, ProceedGiven, TrialScreen
+from sfumato.elicit.storage.database import open_database
+from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
-from sfumato.elicit.writer import Writer
 
 ADMIN_KEY = "a long key for tests only"
 SCRIPT = "<script>alert('class')</script>"

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import uvicorn
 
-from sfumato.elicit.database import open_database
-from sfumato.elicit.make import new_study
-from sfumato.elicit.places import database_url
-from sfumato.elicit.presets import PRESETS
+from sfumato.elicit.design.places import database_url
+from sfumato.elicit.design.presets import PRESETS
+from sfumato.elicit.making.make import new_study
+from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.web.limits import Limits
 from sfumato.elicit.web.serve import served_app
 

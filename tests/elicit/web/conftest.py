@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from starlette.applications import Starlette
 
-from sfumato.elicit.collection import collection_of
-from sfumato.elicit.database import open_database
-from sfumato.elicit.make import demo_study
-from sfumato.elicit.places import database_url as file_url
-from sfumato.elicit.places import open_study, read_key
-from sfumato.elicit.study import ElicitStudy, write_study
+from sfumato.elicit.design.places import database_url as file_url
+from sfumato.elicit.design.places import open_study, read_key
+from sfumato.elicit.design.study import ElicitStudy, write_study
+from sfumato.elicit.making.make import demo_study
+from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.storage.database import open_database
+from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
-from sfumato.elicit.writer import Writer
 
 CLASSES = ("cat", "dog", "<img src=x onerror=alert(1)>")
 NOW = 1_800_000_000.0

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sfumato.elicit.database import Connection, Database
-from sfumato.elicit.presets import PRESETS
+from sfumato.elicit.design.presets import PRESETS
 from sfumato.elicit.refusals import Unavailable
+from sfumato.elicit.storage.database import Connection, Database
 
 CHECK = {"question": "What?", "choices": ("a", "b"), "right": "a"}
 
@@ -397,7 +397,7 @@ def test_mistake_of_ours_is_a_plain_500_and_logs_no_values(
         raise KeyError("CANARY-in-a-message")
 
     async def story(site: Any) -> None:
-        monkeypatch.setattr("sfumato.elicit.session.enter", broken)
+        monkeypatch.setattr("sfumato.elicit.session.commands.enter", broken)
         entry = {"parameters": {"participant": "CANARY-person"}}
         reply = await site.post("/api/enter", entry)
 

@@ -9,14 +9,15 @@ import numpy as np
 import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 
-from sfumato.elicit import session, store
-from sfumato.elicit.collection import Collection
-from sfumato.elicit.database import Connection, prepare
 from sfumato.elicit.live import Live
 from sfumato.elicit.live.whatif import preview_rule
-from sfumato.elicit.people import note_act
 from sfumato.elicit.refusals import BadAnswer, Conflict, Fault
-from sfumato.elicit.writer import Writer
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.session.people import note_act
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import Connection, prepare
+from sfumato.elicit.storage.writer import Writer
 from sfumato.names import find
 
 __all__ = ["ACTS", "Act", "decide_pay", "note", "perform"]
@@ -85,7 +86,7 @@ async def perform(writer: Writer, live: Live, form: Mapping[str, str], *, who: s
 async def _exclude(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
     rule = _text(form, "rule")
     places = await writer.run(
-        session.exclude, participant=_number(form, "participant"), rule=rule, who=who
+        commands.exclude, participant=_number(form, "participant"), rule=rule, who=who
     )
     return f"Excluded from the data; {places} places are open again. Pay is not touched."
 
@@ -98,7 +99,7 @@ async def _exclude_by_rule(writer: Writer, live: Live, form: Mapping[str, str], 
     found = [one.participant for one in preview.found if one.participant in shown]
     # All at once: they then share a flush to disk.
     freed = await asyncio.gather(
-        *(writer.run(session.exclude, participant=one, rule=rule, who=who) for one in found)
+        *(writer.run(commands.exclude, participant=one, rule=rule, who=who) for one in found)
     )
     return (
         f"{len(found)} people are excluded from the data by the rule {rule}; {sum(freed)} places "
@@ -107,7 +108,7 @@ async def _exclude_by_rule(writer: Writer, live: Live, form: Mapping[str, str], 
 
 
 async def _include(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
-    places = await writer.run(session.include, participant=_number(form, "participant"), who=who)
+    places = await writer.run(commands.include, participant=_number(form, "participant"), who=who)
     return f"Taken back into the data; {places} answers count for their items again."
 
 
@@ -115,14 +116,14 @@ async def _include_by_rule(writer: Writer, live: Live, form: Mapping[str, str], 
     rule = _text(form, "rule")
     await run_in_threadpool(live.refresh)
     back = [id_ for id_, one in list(live.people.persons.items()) if one.excluded == rule]
-    await asyncio.gather(*(writer.run(session.include, participant=one, who=who) for one in back))
+    await asyncio.gather(*(writer.run(commands.include, participant=one, who=who) for one in back))
     return f"{len(back)} people whom the rule {rule} had excluded are in the data again."
 
 
 async def _withdraw(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
     if form.get("sure") != "yes":
         raise _bad("sure", "Tick that all answers of this person shall be erased for good.")
-    answers = await writer.run(session.withdraw, participant=_number(form, "participant"), who=who)
+    answers = await writer.run(commands.withdraw, participant=_number(form, "participant"), who=who)
     return f"The person and {answers} answers are erased."
 
 
@@ -139,22 +140,22 @@ async def _pay(writer: Writer, live: Live, form: Mapping[str, str], who: str) ->
 
 
 async def _close(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
-    await writer.run(session.close, who=who)
+    await writer.run(commands.close, who=who)
     return "Nobody new is let in; sessions that run may end."
 
 
 async def _reopen(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
-    await writer.run(session.reopen, who=who)
+    await writer.run(commands.reopen, who=who)
     return "People are let in again."
 
 
 async def _pause(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
-    await writer.run(session.pause, stimulus=_number(form, "stimulus"), paused=True, who=who)
+    await writer.run(commands.pause, stimulus=_number(form, "stimulus"), paused=True, who=who)
     return "The item is not shown to more people."
 
 
 async def _resume(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
-    await writer.run(session.pause, stimulus=_number(form, "stimulus"), paused=False, who=who)
+    await writer.run(commands.pause, stimulus=_number(form, "stimulus"), paused=False, who=who)
     return "The item is shown again."
 
 
@@ -165,7 +166,7 @@ async def _pause_converged(writer: Writer, live: Live, form: Mapping[str, str], 
     ripe = (tally.change < live.threshold) & units.is_main & ~units.paused
     stimuli = [units.ids[place] for place in np.flatnonzero(ripe).tolist()]
     await asyncio.gather(
-        *(writer.run(session.pause, stimulus=one, paused=True, who=who) for one in stimuli)
+        *(writer.run(commands.pause, stimulus=one, paused=True, who=who) for one in stimuli)
     )
     return f"{len(stimuli)} items that have converged are not shown to more people."
 

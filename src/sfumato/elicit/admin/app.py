@@ -27,15 +27,15 @@ from starlette.routing import Route
 
 from sfumato.elicit.admin import acts, login
 from sfumato.elicit.admin.pages import as_json, page
-from sfumato.elicit.database import DATABASE_ERRORS
 from sfumato.elicit.live import Live, reading
 from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS, items_page, overview, people_page
 from sfumato.elicit.live.whatif import preview_rules
 from sfumato.elicit.refusals import Refused, Unavailable, UnknownToken
-from sfumato.elicit.schema import get_meta
+from sfumato.elicit.storage.database import DATABASE_ERRORS
+from sfumato.elicit.storage.schema import get_meta
+from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.replies import Throttled
 from sfumato.elicit.web.tokens import admin_key_matches, form_token
-from sfumato.elicit.writer import Writer
 from sfumato.errors import DataError, SfumatoError
 
 __all__ = ["Office", "admin_app", "server_is_stopping"]

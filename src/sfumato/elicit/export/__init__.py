@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
-from sfumato.elicit.database import Connection
+from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.export.answers import BESIDE, Exported, collected
 from sfumato.elicit.export.guard import guarded
 from sfumato.elicit.export.jspsych import write_jspsych
 from sfumato.elicit.export.tools import write_label_studio, write_potato
-from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.storage.database import Connection
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.formats import Readable, write

@@ -13,10 +13,10 @@ from typing import Any, assert_never
 import polars as pl
 import sqlalchemy as sa
 
-from sfumato.elicit import store
-from sfumato.elicit.answers import MixQuestion, question_of
-from sfumato.elicit.database import Connection, prepare
-from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.design.study import ElicitStudy
+from sfumato.elicit.session.answers import MixQuestion, question_of
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import ComparisonQuestion, Comparisons
 from sfumato.judgments.formats import Readable

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.elicit.collection import Collection
-from sfumato.elicit.database import Connection, Database
 from sfumato.elicit.live import reading
 from sfumato.elicit.live.measures import Agreed, Measures
 from sfumato.elicit.live.people import People, Person
@@ -28,6 +26,8 @@ from sfumato.elicit.live.tally import (
     set_in_data,
     take_rows,
 )
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.storage.database import Connection, Database
 
 __all__ = ["Live"]
 

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit import store
-from sfumato.elicit.database import prepare
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import prepare
 
 __all__ = [
     "ANSWERS_AFTER_TRIAL",

@@ -10,11 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from sfumato.elicit import session
-from sfumato.elicit.collection import Collection
-from sfumato.elicit.database import Connection
 from sfumato.elicit.refusals import Forbidden
-from sfumato.elicit.screen import AnswerGiven, BackGiven, ProceedGiven
+from sfumato.elicit.session import commands
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven
+from sfumato.elicit.storage.database import Connection
+from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.images import image_reply
 from sfumato.elicit.web.limits import Throttle, address_key
 from sfumato.elicit.web.payloads import EnterGiven, EnterReply, read_model, token_of
@@ -22,7 +23,6 @@ from sfumato.elicit.web.platforms import arrival_of
 from sfumato.elicit.web.replies import as_json, model_reply
 from sfumato.elicit.web.webhook import check_signature, message_in, take_message
 from sfumato.elicit.web.words import Words, words_for
-from sfumato.elicit.writer import Writer
 
 __all__ = [
     "Service",
@@ -91,7 +91,7 @@ async def let_in(service: Service, request: Request) -> Response:
     study = service.collection.study
     arrival = arrival_of(study.recruiting, given.parameters)
     entered = await service.writer.run(
-        session.enter,
+        commands.enter,
         platform=arrival.platform,
         platform_id=arrival.platform_id,
         platform_session=arrival.platform_session,
@@ -107,7 +107,7 @@ async def give_screen(service: Service, request: Request) -> Response:
     """What to show now."""
     token = token_of(request)
     service.throttle.calls.take(token, SLOWER)
-    return model_reply(await service.writer.run(session.screen, token=token))
+    return model_reply(await service.writer.run(commands.screen, token=token))
 
 
 async def take_answer(service: Service, request: Request) -> Response:
@@ -115,7 +115,7 @@ async def take_answer(service: Service, request: Request) -> Response:
     token = token_of(request)
     service.throttle.answers.take(token, SLOWER)
     given = await read_model(request, AnswerGiven)
-    return model_reply(await service.writer.run(session.answer, token=token, given=given))
+    return model_reply(await service.writer.run(commands.answer, token=token, given=given))
 
 
 async def proceed(service: Service, request: Request) -> Response:
@@ -123,7 +123,7 @@ async def proceed(service: Service, request: Request) -> Response:
     token = token_of(request)
     service.throttle.calls.take(token, SLOWER)
     given = await read_model(request, ProceedGiven)
-    return model_reply(await service.writer.run(session.proceed, token=token, given=given))
+    return model_reply(await service.writer.run(commands.proceed, token=token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:
@@ -131,7 +131,7 @@ async def go_back(service: Service, request: Request) -> Response:
     token = token_of(request)
     service.throttle.calls.take(token, SLOWER)
     given = await read_model(request, BackGiven)
-    return model_reply(await service.writer.run(session.back, token=token, given=given))
+    return model_reply(await service.writer.run(commands.back, token=token, given=given))
 
 
 async def give_image(service: Service, request: Request) -> Response:

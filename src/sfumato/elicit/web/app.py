@@ -16,17 +16,17 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from sfumato.elicit import session
-from sfumato.elicit.places import IMAGES
+from sfumato.elicit.design.places import IMAGES
+from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.refusals import Refused, Unavailable
-from sfumato.elicit.study import ElicitStudy
+from sfumato.elicit.session import commands
+from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web import api
 from sfumato.elicit.web.images import image_files
 from sfumato.elicit.web.limits import Limits, make_throttle
 from sfumato.elicit.web.replies import http_reply, reply_to_refusal
 from sfumato.elicit.web.security import guard, headers_for
 from sfumato.elicit.web.words import Words, read_words, words_for
-from sfumato.elicit.writer import Writer
 
 __all__ = ["make_app"]
 
@@ -126,4 +126,4 @@ async def _expire_for_ever(writer: Writer) -> None:
     while True:
         await asyncio.sleep(EXPIRE_SECONDS)
         with contextlib.suppress(Unavailable):  # the next round will do
-            await writer.run(session.expire)
+            await writer.run(commands.expire)

@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from sfumato.elicit import store
-from sfumato.elicit.database import Connection, prepare
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.errors import DataError
 
 __all__ = ["image_files", "image_reply"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from sfumato.elicit.design.settings import Platform, Recruiting
 from sfumato.elicit.refusals import BadAnswer, Fault, Forbidden
-from sfumato.elicit.settings import Platform, Recruiting
 
 __all__ = ["MTURK_HOSTS", "Arrival", "arrival_of"]
 

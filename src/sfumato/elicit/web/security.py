@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sfumato.elicit.design.settings import Platform
 from sfumato.elicit.refusals import Forbidden, Refused
-from sfumato.elicit.settings import Platform
 from sfumato.elicit.web.platforms import MTURK_HOSTS
 from sfumato.elicit.web.replies import TooLarge, broken_reply, refusal_reply
 from sfumato.errors import DataError

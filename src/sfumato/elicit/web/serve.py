@@ -10,13 +10,13 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from sfumato.elicit import schema
-from sfumato.elicit.collection import collection_of
-from sfumato.elicit.database import open_database
-from sfumato.elicit.places import database_url, open_study, read_key
+from sfumato.elicit.design.places import database_url, open_study, read_key
+from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.database import open_database
+from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
 from sfumato.elicit.web.limits import Limits
-from sfumato.elicit.writer import Writer
 from sfumato.errors import DataError
 
 __all__ = ["check_workers", "run_server", "served_app"]

@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit import store
-from sfumato.elicit.collection import Collection
-from sfumato.elicit.database import Connection, prepare
-from sfumato.elicit.entry import collection_hash
-from sfumato.elicit.people import returned
 from sfumato.elicit.refusals import Forbidden, Refused
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.session.entry import collection_hash
+from sfumato.elicit.session.people import returned
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.web.payloads import parse_json
 
 __all__ = ["Message", "check_signature", "message_in", "signature_of", "take_message"]

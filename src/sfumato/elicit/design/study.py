@@ -1,0 +1,279 @@
+"""The settings of a collection: what is asked, of whom, how often, in which words.
+
+They stand in ``study.toml`` in the folder of the study and are checked when they are made; an
+unknown key is an error that names the nearest known one.
+"""
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, assert_never
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from sfumato.elicit.design.settings import (
+    Check,
+    Layout,
+    Platform,
+    Recruiting,
+    Settings,
+    Text,
+    Welcome,
+)
+from sfumato.elicit.design.toml import as_toml
+from sfumato.errors import DataError, SfumatoError
+from sfumato.judgments.comparisons import ComparisonQuestion
+from sfumato.judgments.quality.rules import RULES
+from sfumato.judgments.question import ask
+from sfumato.names import find
+
+__all__ = [
+    "TABLES",
+    "Check",
+    "ElicitStudy",
+    "Form",
+    "Layout",
+    "Mode",
+    "Platform",
+    "Recruiting",
+    "Welcome",
+    "check_classes",
+    "read_settings",
+    "read_study",
+    "study_from",
+    "write_study",
+]
+
+Form = Literal[
+    "choose-one",
+    "top-two",
+    "sliders",
+    "typicality",
+    "yes-no-unsure",
+    "top-class",
+    "sparse",
+    "distribution",
+    "pairs",
+    "triplets",
+    "mix",
+]
+"""The screens there are; all but the last three are kinds of ``judgments.question``."""
+
+Mode = Literal["faithful", "guarded"]
+"""Accept what the paper accepted and count the faults, or point a contradiction out first."""
+
+LONGEST_CLASS = 200
+MIX_OPTIONS: dict[str, Any] = {"confidence": True}
+
+
+class ElicitStudy(Settings):
+    """All settings of one collection."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    title: str = Field(min_length=1, max_length=200)
+    preset: str
+    """The name in ``presets.PRESETS`` that the settings began with."""
+    form: Form
+    classes: tuple[str, ...] = ()
+    """What answers are about; empty for pairs and triplets."""
+    wording: str = Field(min_length=1, max_length=5_000)
+    """What is asked. ``{class}`` stands for the class shown (typicality), ``{first}`` and
+    ``{second}`` for the two classes of a mix in the order in which the person sees them."""
+    prompts: dict[str, Text] = Field(default_factory=dict)
+    """The words beside single inputs of the form, by their name, such as ``first_percent``;
+    without them the page uses its own."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Of the question, as in ``judgments.question``."""
+    version: str = "1"
+    """Of the question; changes whenever wording, options or classes change."""
+    mode: Mode = "guarded"
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    per_item: int = Field(default=6, ge=1, le=1_000)
+    """How many people shall answer about an item: the target and the cap."""
+    reserve_minutes: float = Field(default=30, gt=0)
+    """After so long without an answer a reserved place is given to somebody else."""
+    resume_hours: float = Field(default=24, gt=0)
+    """After so long a session cannot be taken up again."""
+    rules: tuple[str, ...] = ()
+    """Exclusion rules that belong to the protocol, names in ``judgments.quality.RULES``."""
+    welcome: Welcome = Welcome()
+    layout: Layout = Layout()
+    recruiting: Recruiting = Recruiting()
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> "ElicitStudy":
+        for rule in self.rules:
+            find(RULES, rule, what="quality rule")
+        match self.form:
+            case "pairs" | "triplets":
+                if self.classes:
+                    raise DataError(
+                        f"A study of {self.form} is about no classes, but 'classes' names "
+                        f"{len(self.classes)}; leave them out."
+                    )
+            case _:
+                check_classes(self.classes)
+        _check_wording(self)
+        _check_question(self)
+        return self
+
+
+TABLES: dict[str, type[BaseModel]] = {
+    "": ElicitStudy,
+    "welcome": Welcome,
+    "welcome.comprehension": Check,
+    "layout": Layout,
+    "recruiting": Recruiting,
+}
+"""The tables of ``study.toml`` by name."""
+
+
+def read_study(path: Path) -> ElicitStudy:
+    """The settings in a file ``study.toml``."""
+    return study_from(read_settings(path), where=path.name)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """What stands in a TOML file, not yet checked."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path.name} is not UTF-8 text; save it as UTF-8.") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{path.name} is not TOML: {error}.") from None
+
+
+def study_from(settings: Mapping[str, Any], *, where: str) -> ElicitStudy:
+    """Checked settings; ``where`` names the file in errors.
+
+    >>> study_from({"tittle": "Cats"}, where="study.toml")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.DataError: study.toml: No setting is called 'tittle'. Did you mean 'title'? ...
+    """
+    # Through JSON, because there a list may become a tuple although nothing else is converted.
+    text = json.dumps(settings, default=str)
+    try:
+        return ElicitStudy.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise DataError(f"{where}: {_sentence(error)}") from None
+    except SfumatoError as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def write_study(study: ElicitStudy, path: Path) -> None:
+    """Write all settings, also those that are as usual, for whoever reads the file."""
+    path.write_text(as_toml(study.model_dump(mode="json", exclude_none=True)), encoding="utf-8")
+
+
+def check_classes(classes: Sequence[str]) -> None:
+    """Refuse classes that people could not tell apart on a screen."""
+    if len(classes) < 2:
+        raise DataError(f"A study needs at least two classes; found {list(classes)}.")
+    for name in classes:
+        if not name.strip() or name != name.strip() or len(name) > LONGEST_CLASS:
+            raise DataError(
+                f"The class {name[:60]!r} must be 1 to {LONGEST_CLASS} characters without blanks "
+                "at its ends."
+            )
+        if any(ord(character) < 32 or ord(character) == 127 for character in name):
+            raise DataError(f"The class {name!r} holds a control character.")
+    twice = [name for name, times in Counter(classes).items() if times > 1]
+    if twice:
+        raise DataError(f"The classes must differ; {twice[0]!r} occurs more than once.")
+
+
+def _sentence(error: ValidationError) -> str:
+    # An unknown key first: what it was meant to set is then often the other complaint.
+    faults = sorted(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
+    fault = faults[0]
+    *parents, last = fault["loc"]
+    table = ".".join(part for part in parents if isinstance(part, str))
+    key = _spelt(fault["loc"])
+    match fault["type"]:
+        case "extra_forbidden":
+            what = f"setting of [{table}]" if table else "setting"
+            try:
+                find(TABLES[table].model_fields, str(last), what=what)
+            except SfumatoError as unknown:
+                return str(unknown)
+            raise AssertionError("a known setting was called unknown")
+        case "missing":
+            return f"The setting '{key}' is missing."
+        case "string_pattern_mismatch" if key == "name":
+            return (
+                "name must be small letters, digits and hyphens, at most 64, such as "
+                f"'digits-pilot'; found {fault['input']!r}."
+            )
+        case _:
+            message = fault["msg"].replace("Input should", "should").replace("should", "must", 1)
+            found = json.dumps(fault["input"], ensure_ascii=False)
+            return f"{key} {message}; found {found if len(found) < 80 else found[:77] + '…'}."
+
+
+def _spelt(place: tuple[int | str, ...]) -> str:
+    """A place in the file; entries of a list are counted from 1."""
+    text = ""
+    for part in place:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def _check_wording(study: ElicitStudy) -> None:
+    needed: dict[str, tuple[str, ...]] = {
+        "typicality": ("{class}",),
+        "mix": ("{first}", "{second}"),
+    }
+    for place in needed.get(study.form, ()):
+        if place not in study.wording:
+            raise DataError(
+                f"The wording of a {study.form} study needs {place} where the class shown with "
+                f"the image shall stand; found {study.wording!r}."
+            )
+
+
+def _check_question(study: ElicitStudy) -> None:
+    match study.form:
+        case "pairs":
+            _check_options(study, {"scale": None})
+            scale = _scale(study.options.get("scale", [0, 6]))
+            ComparisonQuestion(study.form, study.wording, scale)
+        case "triplets":
+            _check_options(study, {})
+        case "mix":
+            _check_options(study, MIX_OPTIONS)
+            if not isinstance(study.options.get("confidence", True), bool):
+                raise DataError("options.confidence of a study of mixes must be true or false.")
+        case (
+            "choose-one"
+            | "top-two"
+            | "sliders"
+            | "typicality"
+            | "yes-no-unsure"
+            | "top-class"
+            | "sparse"
+            | "distribution"
+        ):
+            ask(study.form, study.classes, **study.options)
+        case _:
+            assert_never(study.form)
+
+
+def _check_options(study: ElicitStudy, known: Mapping[str, Any]) -> None:
+    for name in study.options:
+        if not known:
+            raise DataError(f"A study of {study.form} has no options; found {name!r}.")
+        find(known, name, what=f"option of the question {study.form!r}")
+
+
+def _scale(value: Any) -> tuple[float, float]:
+    ends = list(value) if isinstance(value, list | tuple) else []
+    if len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
+        raise DataError(f"options.scale of a study of pairs must be two numbers, not {value!r}.")
+    return (ends[0], ends[1])

@@ -1,0 +1,339 @@
+"""Make a study: a folder of images and some settings become a folder that can be served."""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
+from sfumato.elicit.design.presets import PRESETS, Preset, preset_settings
+from sfumato.elicit.design.study import ElicitStudy, Form, study_from, write_study
+from sfumato.elicit.making import stimuli as build
+from sfumato.elicit.making.fit import fit_study
+from sfumato.elicit.making.pictures import Images, Source, mix, open_images, write_picture
+from sfumato.elicit.making.tables import (
+    Names,
+    Table,
+    names_of,
+    read_allocation,
+    read_classes_of,
+    read_comparisons,
+)
+from sfumato.elicit.session.identity import keyed_hash
+from sfumato.elicit.storage.database import open_database
+from sfumato.elicit.storage.schema import Picture, Stimulus, create_all, fill
+from sfumato.errors import DataError
+from sfumato.names import find
+
+__all__ = ["demo_study", "new_study"]
+
+THREADS = min(4, os.cpu_count() or 1)
+"""Pillow decodes, scales and encodes without holding Python's lock."""
+CHECKABLE: frozenset[Form] = frozenset(
+    {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
+)
+"""Forms whose answers can be compared with a known class."""
+
+Advance = Callable[[int, int], None]
+"""Told how many pictures are done, of how many."""
+Pictures = Mapping[str, Callable[[], Image.Image]]
+"""How to read each picture, by its opaque id."""
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The files that come with the images."""
+
+    allocation: Table | None
+    labels: Table | None
+    checks: Table | None
+    practice: Table | None
+    comparisons: Path | None
+    count: int | None
+
+
+def new_study(
+    folder: Path,
+    *,
+    images: Images,
+    preset: str,
+    classes: Sequence[str] = (),
+    allocation: Table | None = None,
+    labels: Table | None = None,
+    checks: Table | None = None,
+    practice: Table | None = None,
+    comparisons: Path | None = None,
+    count: int | None = None,
+    database: str | None = None,
+    seed: int,
+    advance: Advance | None = None,
+    where: str = "",
+    **changes: Any,
+) -> Path:
+    """Make a study in a new folder, and return the folder.
+
+    ``images`` is a folder, a zip archive or arrays by item. ``allocation`` gives images their
+    batches (S3-04), ``labels`` their known classes; ``checks`` and ``practice`` name images with a
+    class beyond doubt, which are then shown only as that. ``comparisons`` lists pairs or triplets;
+    ``count`` says how many pairs, triplets or mixes are drawn otherwise. ``changes`` replace
+    settings of the preset, whose layout is made to fit fewer images; ``where`` names the file they
+    come from in errors. ``database`` is the address of one elsewhere. If anything is wrong, no
+    folder is left behind.
+    """
+    _check_new(folder)
+    protocol = find(PRESETS, preset, what="preset")
+    settings = preset_settings(preset, classes, **changes)
+    if "name" not in changes:
+        settings["name"] = _slug(folder.name) or preset
+    study = study_from(settings, where=where or f"The preset {preset!r}")
+    given = _Given(allocation, labels, checks, practice, comparisons, count)
+    _check_given(study, protocol, given)
+    rng, key = np.random.default_rng(seed), new_key()
+    with open_images(images) as sources, _made_whole(folder) as place:
+        stimuli, pictures = _stimuli(study, protocol, sources, given, key=key, rng=rng)
+        study = fit_study(study, stimuli, changes.get("layout", {}))
+        write_study(study, place / SETTINGS)
+        write_key(place, key)
+        written = _write_pictures(place / IMAGES, pictures, advance)
+        with open_database(database or f"sqlite:///{place / DATABASE}").connect() as connection:
+            create_all(connection)
+            fill(connection, study, written, stimuli, now=time.time(), rng=rng)
+    return folder
+
+
+def demo_study(
+    folder: Path,
+    *,
+    images: Mapping[str, NDArray[np.uint8]],
+    labels: Mapping[str, str],
+    classes: Sequence[str],
+    preset: str = "distribution",
+    seed: int,
+    **changes: Any,
+) -> Path:
+    """A small working study from images in memory: 60 of them, ten trials a person."""
+    form = find(PRESETS, preset, what="preset").form
+    order = np.random.default_rng(seed).permutation(len(images))
+    items = [list(images)[place] for place in order[:64]]
+    shown = {item: images[item] for item in items}
+    layout = {"trials_per_person": 10, **changes.pop("layout", {})}
+    tables: dict[str, Any] = {}
+    if form in CHECKABLE:
+        tables["checks"] = {item: labels[item] for item in items[:2]}
+        tables["practice"] = {item: labels[item] for item in items[2:4]}
+        items = items[4:]
+        layout = {"checks_every": 5, **layout}
+    if form == "top-class":
+        changes.setdefault("options", {"subset": list(classes[:3])})
+    if form not in ("pairs", "triplets"):
+        changes["classes"] = classes
+        tables["labels"] = {item: labels[item] for item in items}
+    return new_study(
+        folder,
+        images=shown,
+        preset=preset,
+        seed=seed,
+        layout=layout,
+        **tables,
+        **changes,
+    )
+
+
+def _check_new(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{folder} exists already; name a folder that does not.")
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64].rstrip("-")
+
+
+def _check_given(study: ElicitStudy, preset: Preset, given: _Given) -> None:
+    if study.form != preset.form:
+        raise DataError(
+            f"The form is {study.form!r}, but the preset {study.preset!r} is {preset.form!r}; "
+            "change the preset."
+        )
+    about_comparisons = preset.shows in ("pair", "triplet")
+    if given.comparisons is not None and not about_comparisons:
+        raise DataError(f"The preset {study.preset!r} compares nothing; leave comparisons out.")
+    if given.allocation is not None and preset.shows not in ("image", "image-and-class"):
+        raise DataError(
+            f"The preset {study.preset!r} does not show the images one by one; leave the "
+            "allocation to batches out."
+        )
+    if given.labels is not None and about_comparisons:
+        raise DataError(f"The preset {study.preset!r} is about no classes; leave labels out.")
+    if given.labels is None and preset.shows == "mix":
+        raise DataError(
+            f"The preset {study.preset!r} mixes images of different classes; give their classes in "
+            "a table of labels (columns image and class)."
+        )
+    if given.checks is not None and study.form not in CHECKABLE:
+        raise DataError(
+            f"An answer of the form {study.form!r} cannot be held against a known class; leave the "
+            "checks out."
+        )
+    if given.practice is not None and study.form not in {*CHECKABLE, "typicality"}:
+        raise DataError(f"The form {study.form!r} has no practice; leave it out.")
+
+
+def _stimuli(
+    study: ElicitStudy,
+    preset: Preset,
+    sources: Mapping[str, Source],
+    given: _Given,
+    *,
+    key: bytes,
+    rng: np.random.Generator,
+) -> tuple[list[Stimulus], Pictures]:
+    """All stimuli, and how to read the pictures they show."""
+    names = names_of(sources)
+    checks, practice = (
+        {} if table is None else read_classes_of(table, names, study.classes)
+        for table in (given.checks, given.practice)
+    )
+    both = sorted(checks.keys() & practice.keys())
+    if both:
+        raise DataError(f"The image {both[0]!r} is in the checks and in the practice; take it out.")
+    items = [item for item in sources if item not in checks and item not in practice]
+    if not items:
+        raise DataError("All images are checks or practice; there is nothing to ask about.")
+    ids = {item: keyed_hash(key, "image", item) for item in sources}
+    readers: dict[str, Callable[[], Image.Image]] = {
+        ids[item]: source.read for item, source in sources.items()
+    }
+    if preset.shows == "mix":
+        mixes = _mixes(study, preset, items, names, given, rng)
+        mixed = {one.item: keyed_hash(key, "mix", one.item) for one in mixes}
+        for one in mixes:
+            ends = sources[one.first_item], sources[one.second_item]
+            readers[mixed[one.item]] = partial(mix, *ends, one.coefficient)
+        main = build.mixed_images(
+            mixes, mixed, target=study.per_item, name_classes=study.form == "mix"
+        )
+    else:
+        main = _main(study, preset.shows, items, ids, names, given, rng)
+    stimuli = [
+        *main,
+        *build.known_images(checks, ids, role="check"),
+        *build.known_images(practice, ids, role="practice", show_class=study.form == "typicality"),
+    ]
+    used = {image for one in stimuli for image in one.images}
+    return stimuli, {image: read for image, read in readers.items() if image in used}
+
+
+def _main(
+    study: ElicitStudy,
+    shows: Literal["image", "image-and-class", "pair", "triplet"],
+    items: Sequence[str],
+    ids: Mapping[str, str],
+    names: Names,
+    given: _Given,
+    rng: np.random.Generator,
+) -> list[Stimulus]:
+    target = study.per_item
+    match shows:
+        case "image" | "image-and-class":
+            labels = batches = None
+            if given.labels is not None:
+                labels = _labels(study, items, names, given.labels)
+            if given.allocation is not None:
+                batches = _of_all(items, read_allocation(given.allocation, names), "batch")
+            told = {"labels": labels, "batches": batches}
+            if shows == "image":
+                return build.single_images(items, ids, target=target, **told)
+            return build.images_with_class(items, ids, study.classes, target=target, **told)
+        case "pair":
+            if given.comparisons is not None:
+                chosen = read_comparisons(given.comparisons, names, ("first", "second"))
+            else:
+                chosen = build.choose_pairs(items, count=given.count, rng=rng)
+            return build.compared(chosen, ids, target=target)
+        case "triplet":
+            if given.comparisons is not None:
+                chosen = read_comparisons(given.comparisons, names, ("item", "first", "second"))
+            else:
+                chosen = build.choose_triplets(items, count=given.count, rng=rng)
+            return build.compared(chosen, ids, target=target)
+        case _:
+            assert_never(shows)
+
+
+def _mixes(
+    study: ElicitStudy,
+    preset: Preset,
+    items: Sequence[str],
+    names: Names,
+    given: _Given,
+    rng: np.random.Generator,
+) -> list[build.Mix]:
+    assert given.labels is not None
+    labels = _labels(study, items, names, given.labels)
+    count = preset.stimuli if given.count is None else given.count
+    return build.choose_mixes(labels, study.classes, preset.coefficients, count=count, rng=rng)
+
+
+def _labels(study: ElicitStudy, items: Sequence[str], names: Names, table: Table) -> dict[str, str]:
+    told = read_classes_of(table, names, study.classes)
+    return _of_all(items, told, "class in the table of labels")
+
+
+def _of_all(items: Sequence[str], told: Mapping[str, str], what: str) -> dict[str, str]:
+    """What a table tells about the items that are asked about; it must leave none out."""
+    missing = [item for item in items if item not in told]
+    if missing:
+        raise DataError(
+            f"{len(missing):,} of {len(items):,} images have no {what}, the first is "
+            f"{missing[0]!r}; add them to the table, or take them out of the folder."
+        )
+    return {item: told[item] for item in items}
+
+
+def _write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) -> list[Picture]:
+    folder.mkdir()
+
+    def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
+        name, read = entry
+        return write_picture(read(), folder, name)
+
+    written = []
+    with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as threads:
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            for picture in threads.map(write, pictures.items()):
+                written.append(picture)
+                if advance is not None:
+                    advance(len(written), len(pictures))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)  # the other pictures are of no use any more
+            raise
+    return written
+
+
+@contextmanager
+def _made_whole(folder: Path) -> Iterator[Path]:
+    """A folder beside the wanted one, which takes its place only when all went well."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        yield place
+        if folder.exists():
+            folder.rmdir()  # it is empty
+        place.replace(folder)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise

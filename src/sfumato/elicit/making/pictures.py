@@ -1,0 +1,260 @@
+"""Turn files of pictures, of any size and kind, into pictures for the page.
+
+What a file is, its content says and not its name. SVG is refused, because it can hold scripts.
+Metadata are left behind, an orientation stored in them is applied first.
+"""
+
+import hashlib
+import stat
+import struct
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from sfumato.elicit.storage.schema import Picture
+from sfumato.errors import DataError
+
+__all__ = ["LARGEST", "SMALLEST", "Images", "Source", "mix", "open_images", "write_picture"]
+
+Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
+"""A folder, a zip archive, or arrays (height, width[, 1 or 3]) by item."""
+
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+SMALLEST = 160
+"""Pixels; what is smaller is upsampled once, for everybody alike (S2-06)."""
+LARGEST = 1280
+MOST_PIXELS = 50_000_000
+MOST_BYTES = 64_000_000
+NOT_MEANT = {"Thumbs.db", "desktop.ini", "__MACOSX"}
+"""Left in folders by computers, not by people; so is all that begins with a dot."""
+BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A picture as it was handed in."""
+
+    item: str
+    """Its path inside the folder without the ending."""
+    name: str
+    """Its path inside the folder."""
+    read: Callable[[], Image.Image]
+    """Grey or RGB at its own size; ``.format`` is kept."""
+
+
+@contextmanager
+def open_images(images: Images) -> Iterator[dict[str, Source]]:
+    """All pictures by item, in order of their names; they are read only while this is open."""
+    if isinstance(images, Mapping):
+        yield _by_item([_from_array(item, array) for item, array in images.items()], "The arrays")
+    elif images.is_dir():
+        yield _by_item(list(_in_folder(images)), str(images))
+    elif images.is_file() and is_zipfile(images):
+        try:
+            archive = ZipFile(images)
+        except BadZipFile:
+            raise DataError(f"{images} is a broken zip archive; make it anew.") from None
+        with archive:
+            yield _by_item(list(_in_archive(archive, images)), str(images))
+    else:
+        raise DataError(f"{images} is neither a folder of images nor a zip archive of them.")
+
+
+def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
+    """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
+    photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
+    shown = _sized(image)
+    ending = "jpg" if photograph else "png"
+    written = BytesIO()
+    if photograph:
+        shown.save(written, "JPEG", quality=95, subsampling=0)
+    else:
+        # A quarter of the time of the usual level 6, and a sixth larger: there may be 60,000.
+        shown.save(written, "PNG", compress_level=1)
+    content = written.getvalue()
+    file = f"{name}.{ending}"
+    (folder / file).write_bytes(content)
+    return Picture(name, file, *shown.size, hashlib.sha256(content).hexdigest())
+
+
+def mix(first: Source, second: Source, coefficient: float) -> Image.Image:
+    """``coefficient`` × first + (1 − ``coefficient``) × second, in pixels at their size (S2-09)."""
+    one, two = first.read(), second.read()
+    if one.size != two.size:
+        raise DataError(
+            f"{first.name} has {one.width} × {one.height} pixels, {second.name} {two.width} × "
+            f"{two.height}; only images of one size can be mixed."
+        )
+    if one.mode != two.mode:
+        one, two = one.convert("RGB"), two.convert("RGB")
+    mixed = coefficient * np.asarray(one, float) + (1 - coefficient) * np.asarray(two, float)
+    return Image.fromarray(np.rint(mixed).astype(np.uint8))
+
+
+def _by_item(sources: list[Source], where: str) -> dict[str, Source]:
+    found: dict[str, Source] = {}
+    for source in sorted(sources, key=lambda source: source.name):
+        if source.item in found:
+            raise DataError(
+                f"{where}: {found[source.item].name} and {source.name} differ only in their "
+                "ending, but an item is named without it; rename one of them."
+            )
+        found[source.item] = source
+    if not found:
+        raise DataError(f"{where} holds no images.")
+    return found
+
+
+def _in_folder(folder: Path) -> Iterator[Source]:
+    inside = folder.resolve()
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder)
+        if _not_meant(name.parts):
+            continue
+        if not path.resolve().is_relative_to(inside):
+            raise DataError(
+                f"{path} is a link out of the folder of images; copy the file into the folder."
+            )
+        if path.is_symlink() and path.is_dir():
+            raise DataError(f"{path} is a link to a folder; name its images only once.")
+        if path.is_dir():
+            continue
+        if not path.is_file():
+            raise DataError(f"{path} is not a file; take it out of the folder of images.")
+        yield _source(name.as_posix(), lambda path=path: _content(path))  # type: ignore[misc]
+
+
+def _in_archive(archive: ZipFile, path: Path) -> Iterator[Source]:
+    for entry in archive.infolist():
+        name = PurePosixPath(entry.filename)
+        if entry.is_dir() or _not_meant(name.parts):
+            continue
+        if name.is_absolute() or ".." in name.parts or stat.S_ISLNK(entry.external_attr >> 16):
+            raise DataError(f"{path}: {entry.filename!r} leads out of the archive; take it out.")
+        yield _source(
+            name.as_posix(),
+            lambda entry=entry: _unpacked(archive, entry),  # type: ignore[misc]
+        )
+
+
+def _source(name: str, content: Callable[[], bytes]) -> Source:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"The file name {name!r} is not UTF-8; rename the file.") from None
+    path = PurePosixPath(name)
+    if path.suffix.lower() in ENDINGS:  # of "cat.v2" without an ending nothing is taken away
+        path = path.with_suffix("")
+    item = unicodedata.normalize("NFC", str(path))
+    return Source(item, name, lambda: _decoded(content(), name))
+
+
+def _from_array(item: str, array: NDArray[np.uint8]) -> Source:
+    grey = array.ndim == 2 or (array.ndim == 3 and array.shape[2] == 1)
+    if array.dtype != np.uint8 or not (grey or (array.ndim == 3 and array.shape[2] == 3)):
+        raise DataError(
+            f"The image of item {item!r} is an array of {array.dtype} with shape {array.shape}; "
+            "images are uint8, (height, width) or (height, width, 3)."
+        )
+    pixels = array.reshape(array.shape[:2]) if grey else array
+    return Source(item, item, lambda: Image.fromarray(np.ascontiguousarray(pixels)))
+
+
+def _not_meant(parts: tuple[str, ...]) -> bool:
+    return any((part.startswith(".") and part != "..") or part in NOT_MEANT for part in parts)
+
+
+def _content(path: Path) -> bytes:
+    if path.stat().st_size > MOST_BYTES:
+        raise DataError(f"{path} is larger than {MOST_BYTES // 1_000_000} MB; scale it down.")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _unpacked(archive: ZipFile, entry: ZipInfo) -> bytes:
+    if entry.file_size > MOST_BYTES:
+        raise DataError(
+            f"{entry.filename} is larger than {MOST_BYTES // 1_000_000} MB; scale it down."
+        )
+    try:
+        return archive.read(entry)
+    except (BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise DataError(f"{entry.filename} cannot be unpacked: {error}.") from None
+
+
+def _decoded(content: bytes, name: str) -> Image.Image:
+    try:
+        with Image.open(BytesIO(content), formats=FORMATS) as opened:
+            kind = opened.format
+            if opened.width * opened.height > MOST_PIXELS:
+                raise DataError(
+                    f"{name} has {opened.width} × {opened.height} pixels; at most "
+                    f"{MOST_PIXELS // 1_000_000} million are read. Scale it down."
+                )
+            opened.load()  # of an animation the first frame
+            image = _plain(ImageOps.exif_transpose(opened))
+    except UnidentifiedImageError:
+        raise DataError(_what_it_is(content, name)) from None
+    except Image.DecompressionBombWarning as error:
+        raise DataError(f"{name} has too many pixels: {error} Scale it down.") from None
+    except BROKEN as error:
+        raise DataError(f"{name} is a broken {kind_of(content)} file: {error}.") from None
+    image.format = kind
+    return image
+
+
+def kind_of(content: bytes) -> str:
+    """What a file claims to be by its first bytes, in words."""
+    starts = {b"\x89PNG": "PNG", b"\xff\xd8": "JPEG", b"GIF8": "GIF", b"BM": "BMP", b"RIFF": "WebP"}
+    return next((kind for start, kind in starts.items() if content.startswith(start)), "image")
+
+
+def _what_it_is(content: bytes, name: str) -> str:
+    if b"<svg" in content[:4_000].lower():
+        return f"{name} is an SVG drawing, which can hold scripts; save it as PNG."
+    if kind_of(content) != "image":
+        return f"{name} is a broken {kind_of(content)} file; save it again."
+    return (
+        f"{name} is no image that can be read, whatever its name says: it must be PNG, JPEG, WebP, "
+        "GIF or BMP. Take other files out of the folder."
+    )
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """Grey or RGB, on white where it was transparent."""
+    if image.mode == "L" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith("I") or image.mode == "F":  # 16 bits: cut down, or all would be white
+        levels = np.asarray(image, dtype=np.float64)
+        return Image.fromarray(np.rint(np.clip(levels / 257, 0, 255)).astype(np.uint8))
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        seen = image.convert("RGBA")
+        white = Image.new("RGBA", seen.size, "white")
+        return Image.alpha_composite(white, seen).convert("RGB")
+    return image.convert("L" if image.mode == "1" else "RGB")
+
+
+def _sized(image: Image.Image) -> Image.Image:
+    longer = max(image.size)
+    if SMALLEST <= longer <= LARGEST:
+        factor = 1.0
+    elif longer < SMALLEST:
+        factor = SMALLEST / longer
+    else:
+        factor = LARGEST / longer
+    size = (max(round(image.width * factor), 1), max(round(image.height * factor), 1))
+    plain = image.resize(size, Image.Resampling.LANCZOS) if factor != 1 else image.copy()
+    plain.info = {}  # comments, profiles, places: none of them for annotators
+    return plain

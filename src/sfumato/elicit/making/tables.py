@@ -1,0 +1,158 @@
+"""Read the tables that come with a folder of images: batches, classes, checks, comparisons.
+
+Every table names images by their path inside the folder, with or without the ending. What is wrong
+with a row is said with file, row and field.
+"""
+
+import csv
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sfumato.elicit.making.pictures import Source
+from sfumato.errors import DataError
+from sfumato.judgments.formats.reading import open_text
+
+__all__ = ["Names", "Table", "names_of", "read_allocation", "read_classes_of", "read_comparisons"]
+
+Table: TypeAlias = Path | Mapping[str, str]
+"""A file, or what would stand in it: something about each image."""
+
+Names: TypeAlias = Mapping[str, str]
+"""What an image may be called, and its item."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    where: str
+    """File and row, for errors."""
+    fields: Mapping[str, str]
+
+
+def names_of(sources: Mapping[str, Source]) -> dict[str, str]:
+    """Both spellings of every image; where they clash, the name of a file counts."""
+    spelt = {item: item for item in sources}
+    return spelt | {_composed(source.name): source.item for source in sources.values()}
+
+
+def read_allocation(table: Table, names: Names) -> dict[str, str]:
+    """The batch of each item (S3-04): CSV with the columns image and batch, or JSON.
+
+    In JSON either every image has its batch, or every batch has a list of its images.
+    """
+    return _one_each(_rows(table, "image", "batch"), names, "batch")
+
+
+def read_classes_of(table: Table, names: Names, classes: Sequence[str]) -> dict[str, str]:
+    """The class of each item: CSV with the columns image and class, or JSON image to class."""
+    rows = _rows(table, "image", "class")
+    for row in rows:
+        _known(row, "class", dict.fromkeys(classes), what="class of this study")
+    return _one_each(rows, names, "class")
+
+
+def read_comparisons(path: Path, names: Names, fields: Sequence[str]) -> list[tuple[str, ...]]:
+    """The items of each row, under the columns ``fields``; nothing is compared with itself."""
+    found: dict[tuple[str, ...], str] = {}
+    for row in _rows_of_csv(path, fields):
+        items = tuple(_item(row, field, names) for field in fields)
+        if len(set(items)) < len(items):
+            raise DataError(f"{row.where}: {items[0]!r} or another image is compared with itself.")
+        if items in found:
+            raise DataError(f"{row.where}: the same comparison stands in {found[items]} already.")
+        found[items] = row.where
+    if not found:
+        raise DataError(f"{path.name} holds no rows.")
+    return list(found)
+
+
+def _one_each(rows: Iterable[_Row], names: Names, field: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for row in rows:
+        item = _item(row, "image", names)
+        if item in found:
+            raise DataError(f"{row.where}: the image {row.fields['image']!r} is named before.")
+        found[item] = row.fields[field]
+    return found
+
+
+def _rows(table: Table, first: str, second: str) -> list[_Row]:
+    if isinstance(table, Mapping):
+        return [_Row("The table", {first: one, second: two}) for one, two in table.items()]
+    if table.suffix.lower() == ".json":
+        return _rows_of_json(table, first, second)
+    return _rows_of_csv(table, (first, second))
+
+
+def _rows_of_csv(path: Path, fields: Sequence[str]) -> list[_Row]:
+    with open_text(path) as file:
+        try:
+            reader = csv.DictReader(file, strict=True)
+            missing = [name for name in fields if name not in (reader.fieldnames or ())]
+            if missing:
+                raise DataError(
+                    f"{path.name} needs a first line with the columns {', '.join(fields)}; "
+                    f"{missing[0]!r} is not in it."
+                )
+            rows = [_Row(f"{path.name} row {reader.line_num}", row) for row in reader]
+        except csv.Error as error:
+            raise DataError(f"{path.name} row {reader.line_num} is not CSV: {error}.") from None
+    for row in rows:
+        for name in fields:
+            if not (row.fields[name] or "").strip():
+                raise DataError(f"{row.where}: the field {name!r} is empty.")
+    return [_Row(row.where, {name: row.fields[name].strip() for name in fields}) for row in rows]
+
+
+def _rows_of_json(path: Path, first: str, second: str) -> list[_Row]:
+    with open_text(path) as file:
+        try:
+            stored = json.load(file, object_pairs_hook=list)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path.name} is not JSON: {error}.") from None
+    # Pairs instead of a dict, so that an image that is named twice is noticed.
+    pairs = stored if isinstance(stored, list) and all(map(_is_pair, stored)) else None
+    if pairs is None:
+        raise DataError(f"{path.name} must hold one JSON object, {first} to {second}.")
+    rows = []
+    for key, value in pairs:
+        where = f"{path.name} entry {key!r}"
+        if second == "batch" and isinstance(value, list):
+            rows += [_Row(where, {first: _text(where, name), second: key}) for name in value]
+        else:
+            rows.append(_Row(where, {first: key, second: _text(where, value)}))
+    return rows
+
+
+def _is_pair(entry: Any) -> bool:
+    return isinstance(entry, tuple) and len(entry) == 2
+
+
+def _text(where: str, value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):  # batches are often numbered
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{where}: {value!r} is not a text.")
+    return value.strip()
+
+
+def _item(row: _Row, field: str, names: Names) -> str:
+    _known(row, field, names, what="image")
+    return names[_composed(row.fields[field])]
+
+
+def _known(row: _Row, field: str, known: Mapping[str, Any], *, what: str) -> None:
+    name = row.fields[field]
+    if _composed(name) not in known and name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"{row.where}, field {field!r}: no {what} is called {name!r}.{hint}")
+
+
+def _composed(name: str) -> str:
+    """One spelling of accented letters: some file systems have another than most editors."""
+    return unicodedata.normalize("NFC", name)

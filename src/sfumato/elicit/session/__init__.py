@@ -1,0 +1,1 @@
+"""One person's way through a collection: entry, plan, screens, answers."""

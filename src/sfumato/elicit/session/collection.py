@@ -1,0 +1,49 @@
+"""A running collection: its settings, its secret key, and what follows from them."""
+
+import hashlib
+from dataclasses import dataclass
+
+from sfumato.elicit.design.study import ElicitStudy
+from sfumato.elicit.session.answers import AnyQuestion, question_of
+from sfumato.elicit.session.identity import keyed_hash
+from sfumato.elicit.session.screen import Asked
+
+__all__ = ["Collection", "collection_of"]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What every command needs to know; made by ``collection_of``."""
+
+    study: ElicitStudy
+    key: bytes
+    """The study's own secret; pseudonyms cannot be computed without it."""
+    question: AnyQuestion
+    asked: Asked
+    consent_version: str
+    """"not asked" where the study asks for no consent."""
+    consent_hash: str
+    """SHA-256 of the text that people agree to (S15)."""
+
+    def pseudonym(self, platform: str, platform_id: str) -> str:
+        """What a person is called everywhere but in ``participant_identity`` (S13)."""
+        return keyed_hash(self.key, self.study.name, "person", platform, platform_id)
+
+
+def collection_of(study: ElicitStudy, key: bytes) -> Collection:
+    """Everything that can be worked out once."""
+    assert len(key) >= 16, "a key of fewer than 128 bits can be guessed"
+    text = "\n\n".join(study.welcome.consent)
+    return Collection(
+        study=study,
+        key=key,
+        question=question_of(study),
+        asked=Asked(
+            form=study.form,
+            wording=study.wording,
+            options=study.options,
+            prompts=study.prompts,
+        ),
+        consent_version=study.welcome.consent_version if study.welcome.consent else "not asked",
+        consent_hash=hashlib.sha256(text.encode()).hexdigest(),
+    )

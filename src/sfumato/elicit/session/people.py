@@ -1,0 +1,265 @@
+"""What a researcher or a platform says about people: returned, excluded, withdrawn; and the switch
+of the whole collection.
+
+Excluding a person's data says nothing about their pay. It opens their places again, and it can
+be undone.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy import bindparam as given
+
+from sfumato.elicit.refusals import Conflict
+from sfumato.elicit.session.assign import give_up_places
+from sfumato.elicit.session.collection import Collection
+from sfumato.elicit.storage import sql, store
+from sfumato.elicit.storage.database import Connection, prepare
+from sfumato.elicit.storage.schema import set_meta
+
+__all__ = ["close", "exclude", "include", "note_act", "pause", "reopen", "returned", "withdraw"]
+
+
+def returned(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    platform: str,
+    platform_id: str,
+) -> int:
+    """End what a person gave back on the platform, and free its places; how many sessions."""
+    pseudonym = collection.pseudonym(platform, platform_id)
+    sessions = connection.all(_UNFINISHED, pseudonym=pseudonym)
+    for session in sessions:
+        give_up_places(connection, session.id)
+        connection.do(_RETURN, session=session.id, now=now)
+    return len(sessions)
+
+
+def exclude(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    participant: int,
+    rule: str,
+    who: str,
+) -> int:
+    """Leave a person's answers out of the data, by a named rule; how many places opened again."""
+    _lock_sessions(connection, participant)
+    connection.do(_EXCLUDE, participant=participant, rule=rule, now=now)
+    counted = connection.all(_COUNTED, participant=participant)
+    for trial in counted:
+        connection.do(_UNCOUNT_TRIAL, trial=trial.id)
+        connection.do(_UNCOUNT_STIMULUS, stimulus=trial.stimulus)
+    about = {"participant": participant, "rule": rule, "places": len(counted)}
+    note_act(connection, who, "exclude", about, now=now)
+    return len(counted)
+
+
+def include(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    participant: int,
+    who: str,
+) -> int:
+    """Undo an exclusion; answers whose places others took in the meantime are kept uncounted."""
+    _lock_sessions(connection, participant)
+    connection.do(_INCLUDE, participant=participant)
+    places = 0
+    for trial in connection.all(_UNCOUNTED, participant=participant):
+        if connection.one(sql.FINISH_LATE, stimulus=trial.stimulus) is not None:
+            connection.do(_COUNT_TRIAL, trial=trial.id)
+            places += 1
+    about = {"participant": participant, "places": places}
+    note_act(connection, who, "include", about, now=now)
+    return places
+
+
+def withdraw(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    participant: int,
+    who: str,
+) -> int:
+    """Erase a person and all they answered; what stays is how many answers there were (S14)."""
+    _lock_sessions(connection, participant)
+    for session in connection.all(_SESSIONS, participant=participant):
+        give_up_places(connection, session.id)
+    for trial in connection.all(_COUNTED, participant=participant):
+        connection.do(_UNCOUNT_STIMULUS, stimulus=trial.stimulus)
+    answers: int = connection.one(_COUNT_ANSWERS, participant=participant).answers
+    for statement in _ERASE:
+        connection.do(statement, participant=participant)
+    connection.do(_NOTE_WITHDRAWAL, at=now, answers=answers)
+    note_act(connection, who, "withdraw", {"answers": answers}, now=now)
+    return answers
+
+
+def close(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    who: str,
+) -> None:
+    """Let nobody new in; sessions that run may end."""
+    set_meta(connection, "closed", repr(now))
+    note_act(connection, who, "close", {}, now=now)
+
+
+def reopen(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    who: str,
+) -> None:
+    """Let people in again."""
+    connection.do(_FORGET_CLOSED)
+    note_act(connection, who, "reopen", {}, now=now)
+
+
+def pause(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    stimulus: int,
+    paused: bool,
+    who: str,
+) -> None:
+    """Stop showing a stimulus to more people, or show it again."""
+    if connection.one(_PAUSE, stimulus=stimulus, paused=paused) is None:
+        raise Conflict(f"There is no stimulus {stimulus}.")
+    note_act(connection, who, "pause", {"stimulus": stimulus, "paused": paused}, now=now)
+
+
+def note_act(
+    connection: Connection, who: str, what: str, about: dict[str, Any], *, now: float
+) -> None:
+    """Write a line of the audit log (S10)."""
+    connection.do(_AUDIT, at=now, who=who, what=what, data=json.dumps(about))
+
+
+def _lock_sessions(connection: Connection, participant: int) -> None:
+    """Let no answer of this person come in between (PostgreSQL)."""
+    if connection.one(_PARTICIPANT, participant=participant) is None:
+        raise Conflict(f"There is no participant {participant}.")
+    connection.all(_LOCK_SESSIONS, participant=participant)
+
+
+_participant, _session, _trial, _stimulus = (
+    store.participant,
+    store.session,
+    store.trial,
+    store.stimulus,
+)
+_their_sessions = sa.select(_session.c.id).where(_session.c.participant == given("participant"))
+_their_trials = sa.select(_trial.c.id).where(_trial.c.session.in_(_their_sessions))
+
+_PARTICIPANT = prepare(
+    sa.select(_participant.c.id).where(_participant.c.id == given("participant")).with_for_update()
+)
+_LOCK_SESSIONS = prepare(_their_sessions.with_for_update())
+_SESSIONS = prepare(_their_sessions)
+_UNFINISHED = prepare(
+    sa.select(_session.c.id)
+    .select_from(_session.join(_participant, _participant.c.id == _session.c.participant))
+    .where(
+        _participant.c.pseudonym == given("pseudonym"),
+        sa.or_(_session.c.ended.is_(None), _session.c.ended == "lapsed"),
+    )
+    .with_for_update(of=_session)
+)
+_RETURN = prepare(
+    sa.update(_session)
+    .where(_session.c.id == given("session"))
+    .values(ended=sa.literal_column("'returned'"), returned=given("now"))
+)
+_EXCLUDE = prepare(
+    sa.update(_participant)
+    .where(_participant.c.id == given("participant"))
+    .values(excluded=given("rule"), excluded_at=given("now"))
+)
+_INCLUDE = prepare(
+    sa.update(_participant)
+    .where(_participant.c.id == given("participant"))
+    .values(excluded=sa.null(), excluded_at=sa.null())
+)
+_COUNTED = prepare(
+    sa.select(_trial.c.id, _trial.c.stimulus)
+    .where(_trial.c.session.in_(_their_sessions), _trial.c.counted)
+    .order_by(_trial.c.stimulus)
+)
+_UNCOUNTED = prepare(
+    sa.select(_trial.c.id, _trial.c.stimulus)
+    .where(
+        _trial.c.session.in_(_their_sessions),
+        ~_trial.c.counted,
+        _trial.c.state == "answered",
+        _trial.c.view != "repeat",
+    )
+    .order_by(_trial.c.stimulus)
+)
+_UNCOUNT_TRIAL = prepare(
+    sa.update(_trial).where(_trial.c.id == given("trial")).values(counted=sa.false())
+)
+_COUNT_TRIAL = prepare(
+    sa.update(_trial).where(_trial.c.id == given("trial")).values(counted=sa.true())
+)
+_UNCOUNT_STIMULUS = prepare(
+    sa.update(_stimulus)
+    .where(_stimulus.c.id == given("stimulus"))
+    .values(finished=_stimulus.c.finished - 1)
+)
+_COUNT_ANSWERS = prepare(
+    sa.select(sa.func.count().label("answers"))
+    .select_from(store.answer)
+    .where(store.answer.c.trial.in_(_their_trials))
+)
+_ERASE = tuple(
+    prepare(sa.delete(table).where(column.in_(rows)))
+    for table, column, rows in (
+        (store.answer_event, store.answer_event.c.trial, _their_trials),
+        (store.answer, store.answer.c.trial, _their_trials),
+        (_trial, _trial.c.session, _their_sessions),
+        (store.flag, store.flag.c.session, _their_sessions),
+        (store.reply, store.reply.c.session, _their_sessions),
+        (store.session_token, store.session_token.c.session, _their_sessions),
+    )
+) + tuple(
+    prepare(sa.delete(table).where(column == given("participant")))
+    for table, column in (
+        (_session, _session.c.participant),
+        (store.participant_identity, store.participant_identity.c.participant),
+        (_participant, _participant.c.id),
+    )
+)
+_NOTE_WITHDRAWAL = prepare(
+    sa.insert(store.withdrawal).values({name: given(name) for name in ("at", "answers")})
+)
+_FORGET_CLOSED = prepare(sa.delete(store.meta).where(store.meta.c.key == "closed"))
+_PAUSE = prepare(
+    sa.update(_stimulus)
+    .where(_stimulus.c.id == given("stimulus"))
+    .values(paused=given("paused"))
+    .returning(_stimulus.c.id)
+)
+_AUDIT = prepare(
+    sa.insert(store.audit).values({name: given(name) for name in ("at", "who", "what", "data")})
+)

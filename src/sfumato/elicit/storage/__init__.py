@@ -1,0 +1,1 @@
+"""Keep what people answer: one schema for SQLite and PostgreSQL, one writer, backups, copies."""
