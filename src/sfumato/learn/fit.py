@@ -11,11 +11,13 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples, predict
 from sfumato.learn.folds import Split, require_classes
+from sfumato.learn.mixing import Augmenting, Mixing, with_augmenting
 from sfumato.learn.sweep import CellResult
 from sfumato.learn.targets import Targets, fixed, judgments_on, one_annotator, sampled
 from sfumato.learn.train import Diverged, Recipe, Trained, Weights, train, weights_of
 
 __all__ = [
+    "WEIGHTS",
     "Keep",
     "Presentation",
     "fit",
@@ -44,15 +46,19 @@ def fit_and_predict(
     presentation: Presentation = "fixed",
     keep: tuple[Keep, ...] = (),
     start: Weights | None = None,
+    mixing: Mixing | None = None,
+    augmenting: Augmenting | None = None,
 ) -> CellResult:
     """Train on the split's training part, choose on its validation part, predict its test part.
 
     ``labels`` are the targets of both, those of single annotators averaged where that is what
     ``presentation`` or the validation part needs; what is reported is compared with other
     labels later, from the arrays ``predictions`` and, with a second test part,
-    ``second_predictions``, whose rows are in the order of the split.
+    ``second_predictions``, whose rows are in the order of the split. ``mixing`` mixes every
+    batch (S2-55); ``augmenting`` adds mixed images to the training part (S2-54).
     """
-    trained = fit(recipe, examples, labels, split, presentation, "watched" in keep, start)
+    watched = "watched" in keep
+    trained = fit(recipe, examples, labels, split, presentation, watched, start, mixing, augmenting)
     return result_of(trained, examples, labels.classes, split, keep)
 
 
@@ -65,6 +71,8 @@ def fit_with_best_rate(
     presentation: Presentation = "fixed",
     keep: tuple[Keep, ...] = (),
     start: Weights | None = None,
+    mixing: Mixing | None = None,
+    augmenting: Augmenting | None = None,
 ) -> CellResult:
     """``fit_and_predict`` with the learning rate whose best validation loss is least (S0-25).
 
@@ -77,11 +85,12 @@ def fit_with_best_rate(
             "A learning rate is chosen on a validation part, and the split has none; make it "
             'with selection="nested", or as published with selection="on-test-part".'
         )
+    given = (examples, labels, split, presentation, "watched" in keep, start, mixing, augmenting)
     losses, best, work = {}, None, 0
     for rate in rates:
         tried = replace(recipe, learning_rate=rate)
         try:
-            trained = fit(tried, examples, labels, split, presentation, "watched" in keep, start)
+            trained = fit(tried, *given)
         except Diverged:
             losses[rate] = float("inf")
             continue
@@ -119,21 +128,30 @@ def fit(
     presentation: Presentation,
     watched: bool = False,
     start: Weights | None = None,
+    mixing: Mixing | None = None,
+    augmenting: Augmenting | None = None,
 ) -> Trained:
-    """Train on the split's training part and choose on its validation part."""
+    """Train on the split's training part and choose on its validation part.
+
+    What is watched is the training part itself, without an augmenting set.
+    """
     mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
     require_classes(split, mean)
     learnt = examples.take(split.train)
     validation = None
     if split.validation:
         validation = examples.take(split.validation), mean.take(split.validation)
+    shown, targets = learnt, _targets(labels, mean, split.train, presentation)
+    if augmenting is not None:
+        shown, targets = with_augmenting(learnt, targets, augmenting)
     return train(
         recipe,
-        learnt,
-        _targets(labels, mean, split.train, presentation),
+        shown,
+        targets,
         validation=validation,
         watch=learnt if watched else None,
         start=start,
+        mixing=mixing,
     )
 
 

@@ -22,13 +22,28 @@ from sfumato.labels.labelset import LabelSet, align
 from sfumato.learn.augment import Augmentation, augment
 from sfumato.learn.device import best_device, precision, repeatable
 from sfumato.learn.examples import Examples, NormalisedNetwork, as_tensor, predict, probabilities
+from sfumato.learn.mixing.losses import mixed_loss
+from sfumato.learn.mixing.mixing import Mixing
 from sfumato.learn.networks import build_network
 from sfumato.learn.targets import Targets
 
-__all__ = ["AfterEpoch", "Diverged", "Recipe", "Trained", "Weights", "train", "weights_of"]
+__all__ = [
+    "AfterEpoch",
+    "Diverged",
+    "Recipe",
+    "Trained",
+    "Weights",
+    "restored",
+    "train",
+    "weights_of",
+]
 
 Optimizer = Literal["adam", "sgd"]
 Schedule = Literal["constant", "step", "multistep", "cosine", "plateau"]
+
+MIXING_STREAM = 7
+"""Sets the random numbers of mixing apart: with the same seed a mixed and a plain training begin
+with the same weights and see the same batches."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +122,13 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
     }
 
 
+def restored(
+    recipe: Recipe, examples: Examples, classes: tuple[str, ...], start: Weights
+) -> NormalisedNetwork:
+    """The network that ``start`` was taken of, as it was: nothing is learnt."""
+    return _network(recipe, examples, classes, start).to(best_device())
+
+
 def train(
     recipe: Recipe,
     examples: Examples,
@@ -115,6 +137,7 @@ def train(
     validation: tuple[Examples, LabelSet] | None = None,
     watch: Examples | None = None,
     start: Weights | None = None,
+    mixing: Mixing | None = None,
     after_epoch: AfterEpoch = lambda epoch, network: None,
 ) -> Trained:
     """Fit a network to targets by soft cross-entropy, −Σ_c p(c|x) log q(c|x) (S0-23).
@@ -122,16 +145,19 @@ def train(
     ``validation`` decides about plateaus, early stopping and the best epoch. ``watch`` asks for
     predictions of these images after every epoch, in evaluation mode, for data maps (S4-34).
     ``start`` are the weights of a trained network to go on from, its normalisation of pixels
-    included (S0-27); left out, they are drawn with the recipe's seed.
+    included (S0-27); left out, they are drawn with the recipe's seed. ``mixing`` mixes every
+    batch anew over all training items (S2-55), after the recipe's augmentation.
     """
     if examples.items != targets.items:
         raise DataError("Examples and targets are about different items; join them by id first.")
     _check_validation(recipe, validation)
+    if mixing is not None:
+        mixing = _checked_mixing(recipe, mixing, targets.classes)
     device = best_device()
     generator = torch.Generator().manual_seed(recipe.seed)
     with repeatable(device, recipe.seed):
         network = _network(recipe, examples, targets.classes, start).to(device)
-        run = _Run(recipe, network, examples, targets, generator, validation, watch)
+        run = _Run(recipe, network, examples, targets, generator, validation, watch, mixing)
         return run.go(after_epoch)
 
 
@@ -147,7 +173,9 @@ class _Run:
         generator: torch.Generator,
         validation: tuple[Examples, LabelSet] | None,
         watch: Examples | None,
+        mixing: Mixing | None,
     ) -> None:
+        self.mixing, self.rng = mixing, np.random.default_rng([recipe.seed, MIXING_STREAM])
         self.recipe, self.targets, self.generator = recipe, targets, generator
         self.network, self.device = network, network.mean.device
         images = as_tensor(examples).to(self.device)
@@ -216,9 +244,10 @@ class _Run:
     def _loss(self, images: Tensor, targets: Tensor) -> Tensor:
         if self.recipe.augment:
             changed = augment(images, self.recipe.augment, generator=self.generator)
-            logits = self.network(changed)
-        else:
-            logits = self.network.network(images)
+            images = self.network.normalised(changed)
+        if self.mixing is not None:
+            return mixed_loss(self.network.network, images, targets, self.mixing, rng=self.rng)
+        logits = self.network.network(images)
         loss = F.cross_entropy(logits, targets)
         if self.recipe.peer:
             # Other images beside other labels: what is learnt by chance agreement is taken back.
@@ -316,6 +345,12 @@ def _scheduler(
             )
         case _:
             assert_never(recipe.schedule)
+
+
+def _checked_mixing(recipe: Recipe, mixing: Mixing, classes: tuple[str, ...]) -> Mixing:
+    if recipe.peer:
+        raise DataError("The peer loss is of images, not of mixes; leave it or the mixing out.")
+    return mixing.over(classes)
 
 
 def _check_validation(recipe: Recipe, validation: tuple[Examples, LabelSet] | None) -> None:
