@@ -40,6 +40,7 @@ COLUMNS: dict[str, pl.DataType] = {
     "view": pl.String(),
     "gold": pl.String(),  # the class known to be right, where one is known
     "completed": pl.Boolean(),  # whether the session reached its end
+    "simulated": pl.Boolean(),  # true: made up by a simulated person; null: given by a person
 }
 """The columns of a judgments table. ``item`` and ``answer`` are required, the rest may be null."""
 

@@ -140,7 +140,7 @@ def random_labels(
 ) -> LabelSet:
     """A control: one uniform draw a class, normalised, for each item (S2-23)."""
     draws = rng.random((len(items), len(classes)))
-    step = Step("random labels", simulated=True)
+    step = Step("random labels")
     return LabelSet(tuple(items), tuple(classes), _shares(draws), provenance=(step,))
 
 
@@ -151,7 +151,7 @@ def uniform_labels(items: Sequence[str], classes: Sequence[str]) -> LabelSet:
     array([[0.5, 0.5]])
     """
     flat = _shares(np.ones((len(items), len(classes))))
-    step = Step("uniform labels", simulated=True)
+    step = Step("uniform labels")
     return LabelSet(tuple(items), tuple(classes), flat, provenance=(step,))
 
 

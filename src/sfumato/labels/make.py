@@ -13,8 +13,8 @@ from sfumato.judgments.judgments import Judgments, duplicated, select, selected
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import Aggregation, aggregate
 from sfumato.labels.build import RECIPES, build
+from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
-from sfumato.labels.build.vectors import class_similarity
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
 
@@ -44,6 +44,10 @@ class LabelSettings:
     """How contradictions are read (top-two recipes)."""
     vectors: Path | None = None
     """Word vectors (semantic recipes)."""
+    words: Path | None = None
+    """Which words stand for the classes, where their names do not."""
+    distances: Path | None = None
+    """A table of class distances, instead of word vectors."""
     keep: tuple[str, ...] = ()
     """What to leave in: repeats, duplicates, checks, practice."""
     exclude: tuple[Rule, ...] = ()
@@ -86,15 +90,18 @@ def make_labels(
     chosen = select(kept, settings.keep)
     if not len(chosen):
         raise DataError("No judgment is left to make labels from: all were excluded or repeats.")
-    similarity = None
-    if settings.vectors is not None:
-        similarity = class_similarity(settings.vectors, judgments.question.classes)
+    distances = choose_distances(
+        judgments.question.classes,
+        vectors=settings.vectors,
+        words=settings.words,
+        distances=settings.distances,
+    )
     built = build(
         chosen,
         settings.recipe,
         gamma=settings.gamma,
         rule=settings.rule,
-        similarity=similarity,
+        distances=distances,
     )
     name = settings.aggregate
     if name == "auto":

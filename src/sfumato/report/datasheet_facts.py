@@ -41,6 +41,7 @@ ABOUT_COLUMNS: dict[str, str] = {
     "view": "why it was shown: first, repeat, check or practice",
     "gold": "the class known to be right, where one is",
     "completed": "whether the session reached its end",
+    "simulated": "true where a simulated person answered; empty for people",
 }
 """What the columns of judgments hold."""
 

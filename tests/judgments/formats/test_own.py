@@ -111,6 +111,7 @@ def judgments(draw: st.DrawFn) -> Judgments:
             "view": st.sampled_from(VIEWS),
             "gold": st.none() | st.sampled_from(question.classes),
             "completed": st.none() | st.booleans(),
+            "simulated": st.none() | st.booleans(),
         }
     )
     rows = draw(st.lists(row, min_size=1, max_size=4))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 from sfumato.labels.build import NONE_OF_THESE, RECIPES, build
+from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 
 CLASSES = ("cat", "dog", "deer", "frog")
@@ -87,20 +88,24 @@ def built(
             "answer": [json.dumps(answer) for answer in answers],
         }
     )
-    similarity = None
-    if "similarity" in RECIPES[recipe].takes:
-        similarity = np.array(
-            [[SIMILARITY.get(frozenset((a, b)), 0.5) for b in classes] for a in classes]
-        )
+    distances = None
+    if "distances" in RECIPES[recipe].takes:
+        apart = [
+            [0 if a == b else 1 - SIMILARITY.get(frozenset((a, b)), 0.5) for b in classes]
+            for a in classes
+        ]
+        distances = ClassDistances(tuple(classes), np.array(apart))
     judgments = Judgments(ask(kind, classes, **options), table)
-    if not np.isfinite(_complete(judgments, recipe, similarity)).all(axis=1).any():
+    if not np.isfinite(_complete(judgments, recipe, distances)).all(axis=1).any():
         return None
-    return build(judgments, recipe, similarity=similarity).crowd
+    return build(judgments, recipe, distances=distances).crowd
 
 
-def _complete(judgments: Judgments, recipe: str, similarity: Any) -> Any:
+def _complete(judgments: Judgments, recipe: str, distances: ClassDistances | None) -> Any:
     known = RECIPES[recipe]
-    options = {"gamma": 0.1, "rule": "consistent", "similarity": similarity}
+    if distances is not None:
+        return known.complete(judgments.statements, similarity=1 - distances.table)
+    options = {"gamma": 0.1, "rule": "consistent"}
     return known.complete(judgments.statements, **{name: options[name] for name in known.takes})
 
 

@@ -16,11 +16,13 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.question import ask
 from sfumato.labels.build import build
+from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.build.top_two import Rule
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.signals import entropy
 
 CLASSES = ("cat", "dog", "deer", "frog")
+APART = np.array([[0, 0.4, 0.8, 1.5], [0.4, 0, 1, 1], [0.8, 1, 0, 1], [1.5, 1, 1, 0]])
 CLAMP_AND_UNIFORM = ("top1-uniform", "top1-clamp", "top2-uniform", "top2-clamp")
 
 
@@ -125,11 +127,32 @@ def test_first_choice_without_a_number_is_left_out_and_reported() -> None:
 
 
 def test_semantic_spreads_by_similarity_to_the_first_choice() -> None:
-    similarity = np.array([[1, 0.6, 0.2, -0.5]] * 4)
+    apart = ClassDistances(CLASSES, APART)
 
-    assert row(says("cat", 60), "top1-semantic", similarity=similarity) == [0.6, 0.3, 0.1, 0.0]
-    with pytest.raises(DataError, match="needs the similarity"):
+    # similarities with cat .6, .2 and -.5, which counts as 0: .4 is shared 3 to 1
+    assert row(says("cat", 60), "top1-semantic", distances=apart) == [0.6, 0.3, 0.1, 0.0]
+    # the second choice has its number; what is left is shared by similarity to the first
+    assert row(says("cat", 60, "dog", 20), "top2-semantic", distances=apart) == [0.6, 0.2, 0.2, 0]
+    assert row(says("dog", 60, "frog", 20), "top2-semantic", distances=apart) == [0.2, 0.6, 0, 0.2]
+    # everything is stated: nothing needs to be similar
+    assert row(says("frog", 100), "top1-semantic", distances=apart) == [0, 0, 0, 1.0]
+
+
+def test_semantic_recipe_without_distances_or_without_anything_similar_is_refused() -> None:
+    apart = ClassDistances(CLASSES, APART)
+
+    with pytest.raises(DataError, match=r"--vectors\), or a table of distances \(--distances"):
         row(says("cat", 60), "top1-semantic")
+    with pytest.raises(DataError, match="any similarity to its first choice 'frog'"):
+        row(says("frog", 60), "top1-semantic", distances=apart)
+    with pytest.raises(DataError, match="lacks the class 'frog'"):
+        row(
+            says("cat", 60),
+            "top2-semantic",
+            distances=ClassDistances(CLASSES[:3], np.ones((3, 3)) - np.eye(3)),
+        )
+    with pytest.raises(DataError, match="takes no distances"):
+        row(says("cat", 60), "top2-clamp", distances=apart)
 
 
 @pytest.mark.parametrize("recipe", CLAMP_AND_UNIFORM)

@@ -7,6 +7,7 @@ import pytest
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate.beta import Beta
+from sfumato.labels.simulate.habits import SeenHabits
 from sfumato.labels.simulate.models import load_model, save_model
 from sfumato.labels.simulate.top_two import TopTwoModel, published_top_two
 from sfumato.labels.simulate.triplets import NoisyChannel
@@ -80,3 +81,24 @@ def test_a_missing_file_and_an_unknown_kind_are_named(tmp_path: Path) -> None:
         load_model(path)
     with pytest.raises(DataError, match=r"none\.json cannot be read: No such file"):
         load_model(tmp_path / "none.json")
+
+
+def test_seen_answers_come_back_to_the_last_digit_even_without_a_number(tmp_path: Path) -> None:
+    drawn = np.array([[100, -1, 1], [100 / 3, np.nan, 3], [60, 12.5, 2]])
+    model = TopTwoModel(
+        LABELS.classes,
+        SeenHabits(drawn, np.array([4, 2, 4])),
+        SeenHabits(drawn[:1], np.array([0])),
+        np.ones((3, 3)),
+    )
+
+    save_model(model, tmp_path / "people.json")
+    back = load_model(tmp_path / "people.json")
+
+    assert isinstance(back, TopTwoModel)
+    for found, made in ((back.high, model.high), (back.low, model.low)):
+        assert isinstance(found, SeenHabits)
+        assert isinstance(made, SeenHabits)
+        np.testing.assert_array_equal(found.drawn, made.drawn)
+        assert found.person.tolist() == made.person.tolist()
+    assert "NaN" not in (tmp_path / "people.json").read_text()

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,20 +14,22 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, judgments_from, select
 from sfumato.judgments.question import ask
 from sfumato.labels.build import build
+from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.labels.simulate.beta import Beta
+from sfumato.labels.simulate.habits import Habits, HabitsName
 from sfumato.labels.simulate.marginals import compare_marginals, two_choices
+from sfumato.labels.simulate.routing import route_items
 from sfumato.labels.simulate.top_two import (
     CIFAR10S_HABITS,
-    Habits,
-    Thresholds,
     TopTwoModel,
+    _written,
+    draw_choices,
     fit_top_two,
     published_top_two,
-    route_high,
     simulate_top_two,
 )
-from sfumato.provenance import is_simulated
+from sfumato.provenance import Step, is_simulated
 
 CLASSES = ("cat", "deer", "dog", "frog")
 SURE = Habits(Beta(1e6, 1), (1.0, 0.0, 0.0, 0.0), 0.0, None, 0)
@@ -52,6 +55,18 @@ def judgments(*rows: tuple[str, str]) -> Judgments:
     return Judgments(ask("top-two", CLASSES), table)
 
 
+class Published(NamedTuple):
+    high: Habits
+    low: Habits
+
+
+def published(model: TopTwoModel) -> Published:
+    """The habits of a model whose habits are those of the thesis."""
+    assert isinstance(model.high, Habits)
+    assert isinstance(model.low, Habits)
+    return Published(model.high, model.low)
+
+
 @pytest.fixture(scope="module")
 def cifar10s(data_folder: Path) -> Judgments:
     return read_cifar10s(data_folder / "cifar10s" / "raw_human_data.csv", ReadOptions())
@@ -73,7 +88,7 @@ def test_fit_counts_what_was_said_by_route() -> None:
         ("b", answer("cat", "70", out="frog")),
     )
 
-    model = fit_top_two(real, reference)
+    model = published(fit_top_two(real, reference))
 
     assert (model.low.answers, model.high.answers) == (2, 3)
     assert model.low.possible == (0.5, 0.5, 0.0, 0.0)
@@ -108,7 +123,7 @@ def test_route_without_answers_takes_the_habits_of_all() -> None:
     reference = LabelSet(("a",), CLASSES, np.array([[0.5, 0, 0.5, 0]]))
     real = judgments(("a", answer("cat", "80", "dog", "10")), ("a", answer("cat", "60")))
 
-    model = fit_top_two(real, reference)
+    model = published(fit_top_two(real, reference))
 
     assert model.low.answers == 0
     assert model.low.top1 == model.high.top1
@@ -118,17 +133,9 @@ def test_who_rules_everything_out_leaves_the_own_choice_possible() -> None:
     reference = hard_labels(["a"], CLASSES, np.array([0]))
     real = judgments(("a", answer("cat", "100", out="cat deer dog frog")))
 
-    model = fit_top_two(real, reference, rule="released")
+    model = published(fit_top_two(real, reference, rule="released"))
 
     assert model.low.possible == (1.0, 0.0, 0.0, 0.0)
-
-
-def test_items_between_the_thresholds_go_to_the_nearer() -> None:
-    p = np.array([0.01, 0.035, 0.04, 0.05, 0.2])  # entropies .056, .152, .168, .199, .5
-    labels = LabelSet(tuple("abcde"), ("cat", "dog"), np.stack([1 - p, p], axis=1))
-
-    assert route_high(labels).tolist() == [False, False, False, True, True]
-    assert route_high(labels, Thresholds(0.6, 0.55)).tolist() == [False] * 5
 
 
 def test_sure_people_with_one_hot_labels_give_the_label() -> None:
@@ -208,7 +215,7 @@ def test_fitting_simulated_people_finds_what_they_were_made_of() -> None:
     simulated = simulate_top_two(
         TopTwoModel(CLASSES, high, low, DISTANCES), labels, per_item=100, rng=rng
     )
-    fitted = fit_top_two(simulated, labels)
+    fitted = published(fit_top_two(simulated, labels))
 
     for found, made in ((fitted.high, high), (fitted.low, low)):
         assert made.top2 is not None
@@ -239,7 +246,7 @@ def test_habits_of_ten_classes_serve_any_number_of_classes(width: int) -> None:
     classes = tuple(f"c{number}" for number in range(width))
     labels = hard_labels(["a"], classes, np.array([1]))
 
-    model = published_top_two(labels)
+    model = published(published_top_two(labels))
 
     assert len(model.high.possible) == width
     assert sum(model.high.possible) == pytest.approx(1)
@@ -262,8 +269,6 @@ def test_wrong_models_and_answers_are_sentences() -> None:
         fit_top_two(judgments(("a", answer("cat", ""))), labels)
     with pytest.raises(DataError, match="'b' has no label"):
         fit_top_two(judgments(("b", answer("cat", "9"))), labels)
-    with pytest.raises(DataError, match="at most the high one"):
-        Thresholds(high=0.1, low=0.2)
 
 
 def test_released_figures_come_from_first_views_with_the_duplicated_session(
@@ -271,7 +276,7 @@ def test_released_figures_come_from_first_views_with_the_duplicated_session(
 ) -> None:
     first_views = select(cifar10s, keep=["duplicates"])
 
-    model = fit_top_two(first_views, cifar10h, rule="released")
+    model = published(fit_top_two(first_views, cifar10h, rule="released"))
 
     # the figures of S2-31, S2-33 and S2-34 to the last printed digit
     assert len(first_views) == 6225
@@ -295,7 +300,7 @@ def test_released_figures_come_from_first_views_with_the_duplicated_session(
 def test_shipped_habits_are_those_of_the_cleaned_answers(
     cifar10s: Judgments, cifar10h: LabelSet
 ) -> None:
-    model = fit_top_two(select(cifar10s), cifar10h)
+    model = published(fit_top_two(select(cifar10s), cifar10h))
 
     for found, shipped in (
         (model.high, CIFAR10S_HABITS["high"]),
@@ -335,3 +340,86 @@ def test_simulated_marginals_are_close_to_the_real_ones(
     # independent draws do not know that the two probabilities share 100 %
     ours, theirs = by_name["share stating more than 100 %"]
     assert 3.5 < theirs / ours < 4.5
+
+
+def test_alternatives_are_ordered_by_given_distances_and_the_provenance_says_so() -> None:
+    reference = LabelSet(("a",), CLASSES, np.array([[0.6, 0.0, 0.1, 0.3]]))
+    real = judgments(("a", answer("cat", "60", "dog", "30")))
+    shuffled = CLASSES[::-1]
+    given = ClassDistances(shuffled, DISTANCES[::-1, ::-1], (Step("order classes", {"by": "us"}),))
+
+    fitted = fit_top_two(real, reference, distances=given)
+    made = published_top_two(reference, distances=given)
+    learned = fit_top_two(real, reference)
+
+    assert (fitted.distances == DISTANCES).all()
+    assert (made.distances == DISTANCES).all()
+    assert given.provenance[0] in fitted.provenance
+    assert given.provenance[0] in made.provenance
+    orders = [step for step in learned.provenance if step.name == "order classes"]
+    assert [step.settings["by"] for step in orders] == [
+        "which the answers name together and the labels confuse"
+    ]
+
+
+def test_other_labels_can_route_and_none_gives_one_set_of_habits() -> None:
+    reference = hard_labels(["a", "b"], CLASSES, np.array([0, 2]))
+    predicted = LabelSet(("b", "a"), CLASSES, np.array([[1, 0, 0, 0], [0.5, 0, 0.5, 0]]))
+    real = judgments(
+        ("a", answer("cat", "60")), ("a", answer("cat", "70")), ("b", answer("dog", "99"))
+    )
+
+    by_reference = published(fit_top_two(real, reference))
+    by_model = published(fit_top_two(real, reference, routing=predicted))
+    by_none = published(fit_top_two(real, reference, routing="none"))
+
+    assert (by_reference.high.answers, by_reference.low.answers) == (0, 3)
+    assert (by_model.high.answers, by_model.low.answers) == (2, 1)
+    assert by_model.high.top1.mean == pytest.approx(0.65)
+    assert by_none.high is by_none.low
+    assert by_none.high.top1.mean == pytest.approx((0.6 + 0.7 + 0.99) / 3)
+    with pytest.raises(DataError, match=r"labels to route by lack item 'b' \(1 of 2"):
+        fit_top_two(real, reference, routing=predicted.take(["a"]))
+
+
+def test_simulated_people_follow_the_routing_labels_not_the_reference() -> None:
+    labels = hard_labels(["a", "b"], CLASSES, np.array([0, 2]))
+    predicted = LabelSet(("b", "a"), CLASSES, np.array([[1, 0, 0, 0], [0.5, 0, 0.5, 0]]))
+    torn = Habits(Beta(5e5, 5e5), (0.0, 1.0, 0.0, 0.0), 0.0, None, 0)
+    model = TopTwoModel(CLASSES, torn, SURE, DISTANCES)
+
+    simulated = simulate_top_two(
+        model, labels, per_item=3, routing=predicted, rng=np.random.default_rng(0)
+    )
+
+    said = dict(zip(simulated.table["item"], two_choices(simulated).top1.tolist(), strict=True))
+    assert said == {"a": 0.5, "b": 1.0}
+    with pytest.raises(DataError, match="route by lack item 'b'"):
+        simulate_top_two(
+            model, labels, per_item=3, routing=predicted.take(["a"]), rng=np.random.default_rng(0)
+        )
+
+
+@pytest.mark.parametrize("habits", ["published", "joint", "personal"])
+def test_reading_what_simulated_people_wrote_gives_what_was_drawn(habits: HabitsName) -> None:
+    reference = LabelSet(("a", "b"), CLASSES, np.array([[0.6, 0.1, 0.2, 0.1], [1, 0, 0, 0]]))
+    table = pl.DataFrame(
+        [
+            ("a", "ann", answer("cat", "33.3", "dog", "12.5", out="frog")),
+            ("a", "bob", answer("dog", "60", "cat", "", out="frog deer")),
+            ("b", "ann", answer("cat", "100", out="deer dog frog")),
+            ("b", "bob", answer("cat", "90", "deer", "0")),
+        ],
+        schema=["item", "annotator", "answer"],
+        orient="row",
+    )
+    model = fit_top_two(Judgments(ask("top-two", CLASSES), table), reference, habits=habits)
+    item, annotator = np.arange(200) % 2, np.arange(200) // 2 % 5
+    high = route_items(reference.items, reference)[item]
+
+    drawn = draw_choices(model, reference, item, annotator, high=high, rng=np.random.default_rng(0))
+    written = pl.DataFrame({"item": item.astype(str), "answer": _written(model, drawn)})
+    read = two_choices(Judgments(ask("top-two", CLASSES), written))
+
+    for ours, theirs in zip(drawn, read, strict=True):
+        assert np.allclose(ours, theirs, rtol=0, atol=1e-12, equal_nan=True)

@@ -91,7 +91,7 @@ def _view(values: pl.Series) -> pl.Series:
     return text.set(~text.is_in(VIEWS), None)
 
 
-def _completed(values: pl.Series) -> pl.Series:
+def _true_or_false(values: pl.Series) -> pl.Series:
     text = values.cast(pl.String).str.strip_chars().str.to_lowercase()
     meaning = {"true": True, "1": True, "false": False, "0": False}
     return text.replace_strict(meaning, default=None, return_dtype=pl.Boolean)
@@ -118,7 +118,8 @@ _READ: dict[str, tuple[Callable[[pl.Series], pl.Series], str]] = {
     "seconds": (_seconds, "a number of seconds"),
     "order": (_order, "a place in the session"),
     "view": (_view, f"one of {', '.join(VIEWS)}"),
-    "completed": (_completed, "true or false"),
+    "completed": (_true_or_false, "true or false"),
+    "simulated": (_true_or_false, "true or false"),
     "input_seconds": (_input_seconds, "a JSON object from inputs to seconds"),
 }
 

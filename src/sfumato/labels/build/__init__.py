@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import forms, top_two
+from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.names import find, sorted_names
-from sfumato.provenance import Setting, Step
+from sfumato.provenance import Provenance, Setting, Step
 
 __all__ = ["DEFAULT_GAMMA", "NONE_OF_THESE", "RECIPES", "Built", "Recipe", "build", "codes"]
 
@@ -28,7 +29,7 @@ NONE_OF_THESE = "none of these"
 DEFAULT_GAMMA = 0.1
 """The mass kept back for classes that were not ruled out (S2-18), as chosen in the paper."""
 
-Option = Literal["gamma", "rule", "similarity"]
+Option = Literal["gamma", "rule", "distances"]
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,15 @@ RECIPES: dict[str, Recipe] = {
     ),
     "top1-semantic": Recipe(
         ("top-two",), top_two.top1_semantic,
-        "mass of the first choice, the rest by similarity to it (S2-20)", ("similarity",),
+        "mass of the first choice, the rest by similarity to it (S2-20)", ("distances",),
     ),
     "top2-semantic": Recipe(
         ("top-two",), top_two.top2_semantic,
-        "mass of both choices, the rest by similarity to the first (S2-20)", ("similarity",),
+        "mass of both choices, the rest by similarity to the first (S2-20)", ("distances",),
+    ),
+    "top2-stated": Recipe(
+        ("top-two",), top_two.top2_stated,
+        "mass of both choices divided by its sum, nothing elsewhere (C1)",
     ),
     "select-top2": Recipe(
         ("top-two",), top_two.select_top2, "half on each of the two choices, no numbers (S3-08)"
@@ -117,19 +122,19 @@ def build(
     *,
     gamma: float | None = None,
     rule: top_two.Rule | None = None,
-    similarity: NDArray[np.float64] | None = None,
+    distances: ClassDistances | None = None,
 ) -> Built:
     """One distribution for each judgment, by a named recipe.
 
-    ``gamma`` and ``rule`` belong to the top-two recipes, ``similarity`` (classes × classes) to
-    the semantic ones; an option that the recipe does not take is an error.
+    ``gamma`` and ``rule`` belong to the top-two recipes, ``distances`` of the classes to the
+    semantic ones, which need them; an option that the recipe does not take is an error.
     """
     chosen = find(RECIPES, recipe, what="recipe")
     _check_kind(judgments, recipe, chosen)
-    given = {"gamma": gamma, "rule": rule, "similarity": similarity}
+    given = {"gamma": gamma, "rule": rule, "distances": distances}
     options = _options(recipe, chosen, given)
-    rows = chosen.complete(judgments.statements, **options)  # (answers, classes)
     classes = judgments.question.classes
+    rows = _complete(judgments, chosen, options)  # (answers, classes)
     if rows.shape[1] > len(classes):
         if judgments.question.options["none_of_these"]:
             classes = (*classes, NONE_OF_THESE)
@@ -137,7 +142,11 @@ def build(
     settings: dict[str, Setting] = {
         name: value for name, value in options.items() if isinstance(value, str | float)
     }
-    return _gather(judgments, rows, classes, Step(f"label {recipe}", settings))
+    told: Provenance = ()
+    if distances is not None:
+        told = distances.provenance
+        settings["similarity by"] = distances.origin
+    return _gather(judgments, rows, classes, (*told, Step(f"label {recipe}", settings)))
 
 
 def codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -176,17 +185,39 @@ def _options(name: str, recipe: Recipe, given: Mapping[str, object]) -> dict[str
     assert isinstance(gamma, int | float)
     if not 0 <= gamma < 1:
         raise DataError(f"gamma is the share of mass kept back: 0 or more, below 1, not {gamma}.")
-    if "similarity" in options and options["similarity"] is None:
+    if "distances" in options and options["distances"] is None:
         raise DataError(
-            f"The recipe {name!r} needs the similarity of the classes: give a file of word "
-            "vectors (--vectors)."
+            f"The recipe {name!r} needs to know how far the classes are apart: give a file of "
+            "word vectors (--vectors), or a table of distances (--distances), which --confusions "
+            "writes from what people confuse."
         )
     return options
 
 
+def _complete(
+    judgments: Judgments, recipe: Recipe, options: Mapping[str, object]
+) -> NDArray[np.float64]:
+    """What the recipe makes of each distinct answer."""
+    distances = options.get("distances")
+    if not isinstance(distances, ClassDistances):
+        return recipe.complete(judgments.statements, **options)
+    classes = judgments.question.classes
+    rows = recipe.complete(judgments.statements, similarity=1 - distances.of(classes))
+    stranded = np.flatnonzero(np.isinf(rows).any(axis=1))
+    if len(stranded):
+        first = classes[int((judgments.statements.rank[stranded[0]] == 1).argmax())]
+        raise DataError(
+            f"An answer leaves mass to classes that it does not name, but none of them has any "
+            f"similarity to its first choice {first!r} (all are at a distance of 1 or more). Give "
+            "other distances, or use a uniform recipe."
+        )
+    return rows
+
+
 def _gather(
-    judgments: Judgments, rows: NDArray[np.float64], classes: tuple[str, ...], step: Step
+    judgments: Judgments, rows: NDArray[np.float64], classes: tuple[str, ...], steps: Provenance
 ) -> Built:
+    step = steps[-1]
     index = judgments.statements.index
     usable = np.isfinite(rows.sum(axis=1))[index]  # (judgments,)
     table = judgments.table.filter(pl.Series(usable))
@@ -205,6 +236,6 @@ def _gather(
         item,
         annotator,
         rows[index[usable]],
-        (*judgments.provenance, step),
+        (*judgments.provenance, *steps[:-1], step),
     )
     return Built(crowd, left_out)

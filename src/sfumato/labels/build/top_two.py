@@ -22,6 +22,7 @@ __all__ = [
     "top1_uniform",
     "top2_clamp",
     "top2_semantic",
+    "top2_stated",
     "top2_uniform",
 ]
 
@@ -64,6 +65,17 @@ def top1_semantic(stated: Statements, *, similarity: NDArray[np.float64]) -> NDA
 def top2_semantic(stated: Statements, *, similarity: NDArray[np.float64]) -> NDArray[np.float64]:
     """Both choices' masses; the rest in proportion to similarity with the first (S2-20)."""
     return _semantic(stated, _masses(stated, count=2, rule="consistent"), similarity)
+
+
+def top2_stated(stated: Statements) -> NDArray[np.float64]:
+    """Both choices' masses divided by their sum; nothing for classes that were not chosen.
+
+    No paper proposes it, but it is what the training code released with CIFAR-10S makes of
+    every answer, whatever way to share out the rest it is told to use (C1).
+    """
+    said = np.nan_to_num(_masses(stated, count=2, rule="consistent"), nan=0.0)
+    rows = _spread(said, np.zeros_like(said), gamma=0.0, chosen=stated.rank == 1)
+    return _without_numberless(stated, rows, "consistent")
 
 
 def select_top2(stated: Statements) -> NDArray[np.float64]:
@@ -129,12 +141,19 @@ def _clamp(
 def _semantic(
     stated: Statements, mass: NDArray[np.float64], similarity: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """Left-over mass to the unsaid classes by max(0, similarity with the first choice).
+
+    An opposite meaning counts as none, for a share cannot be negative. A row of inf says that
+    mass is left for unsaid classes, but none of them has any similarity: the caller's error.
+    """
     said = np.nan_to_num(mass, nan=0.0)
     first = (stated.rank == 1).argmax(axis=1)
     weight = np.clip(similarity[first], 0, None) * np.isnan(mass)  # (answers, classes)
     total = weight.sum(axis=1, keepdims=True)
     share = np.divide(weight, total, where=total > 0, out=np.zeros_like(weight))
     rows = _spread(said, share, gamma=0.0, chosen=stated.rank > 0)
+    left = said.sum(axis=1, keepdims=True) < FULL
+    rows = np.where(left & (total <= 0) & np.isnan(mass).any(axis=1, keepdims=True), np.inf, rows)
     return _without_numberless(stated, rows, "consistent")
 
 

@@ -16,9 +16,8 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate.beta import Beta
 from sfumato.labels.simulate.models import Model
+from sfumato.labels.simulate.routing import THRESHOLDS, Thresholds
 from sfumato.labels.simulate.top_two import (
-    THRESHOLDS,
-    Thresholds,
     TopTwoModel,
     fit_top_two,
     published_top_two,

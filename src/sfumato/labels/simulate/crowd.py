@@ -12,6 +12,7 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 
 __all__ = [
+    "SIMULATED",
     "allocate",
     "annotator_names",
     "draw_columns",
@@ -21,13 +22,17 @@ __all__ = [
 ]
 
 
+SIMULATED = "simulated-"
+"""How the names of all simulated people begin."""
+
+
 def annotator_names(count: int) -> tuple[str, ...]:
     """Names that say what their bearers are.
 
     >>> annotator_names(2)
     ('simulated-0001', 'simulated-0002')
     """
-    return tuple(f"simulated-{number:04d}" for number in range(1, count + 1))
+    return tuple(f"{SIMULATED}{number:04d}" for number in range(1, count + 1))
 
 
 def allocate(

@@ -13,7 +13,7 @@ from sfumato.labels.build import codes
 from sfumato.labels.build.top_two import Rule
 from sfumato.labels.simulate.yes_no_unsure import answer_rates
 
-__all__ = ["TwoChoices", "compare_marginals", "two_choices"]
+__all__ = ["TwoChoices", "compare_marginals", "over_full", "two_choices"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -63,6 +63,11 @@ def two_choices(judgments: Judgments, rule: Rule = "consistent") -> TwoChoices:
     top2 = np.where(second >= 0, stated.mass[rows, second], np.nan)
     top2, named, possible = _by_rule(stated, top2, second >= 0, rule)
     return TwoChoices(first, second, top1, top2, named, possible).take(stated.index)
+
+
+def over_full(choices: TwoChoices) -> NDArray[np.bool_]:
+    """Which judgments give their two choices more than 100 % together."""
+    return np.where(choices.named, choices.top1 + choices.top2, np.nan) > 1 + 1e-9
 
 
 def compare_marginals(
@@ -126,8 +131,6 @@ def _by_rule(
 
 
 def _of_two_choices(choices: TwoChoices) -> dict[str, float]:
-    stated_both = choices.named & ~np.isnan(choices.top1 + choices.top2)
-    over = choices.top1[stated_both] + choices.top2[stated_both] > 1 + 1e-9
     return {
         **_spread("top-1 probability", choices.top1),
         "share naming an alternative": float(choices.named.mean()),
@@ -137,7 +140,7 @@ def _of_two_choices(choices: TwoChoices) -> dict[str, float]:
             f"share with {count} possible": float((choices.possible == count).mean())
             for count in (1, 2, 3, 4)
         },
-        "share stating more than 100 %": float(over.sum() / len(choices.first)),
+        "share stating more than 100 %": float(over_full(choices).mean()),
     }
 
 

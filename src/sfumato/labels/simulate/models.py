@@ -1,6 +1,7 @@
 """Turn simulated people into a JSON file and back, so that what was fitted can be used again."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,9 @@ import numpy as np
 
 from sfumato.errors import DataError
 from sfumato.labels.simulate.beta import Beta
-from sfumato.labels.simulate.top_two import Habits, Thresholds, TopTwoModel
+from sfumato.labels.simulate.habits import Habits, SeenHabits
+from sfumato.labels.simulate.routing import Thresholds
+from sfumato.labels.simulate.top_two import TopTwoModel
 from sfumato.labels.simulate.triplets import NoisyChannel
 from sfumato.labels.simulate.voters import Voters
 from sfumato.labels.simulate.yes_no_unsure import UnsurePeople
@@ -51,8 +54,8 @@ def _fields(model: Model) -> dict[str, Any]:
             return {
                 "model": "top-two",
                 "classes": list(model.classes),
-                "high": asdict(model.high),
-                "low": asdict(model.low),
+                "high": _stored_habits(model.high),
+                "low": _stored_habits(model.low),
                 "distances": model.distances.tolist(),
                 "thresholds": asdict(model.thresholds),
             }
@@ -84,7 +87,19 @@ def _top_two(stored: Fields) -> TopTwoModel:
     )
 
 
-def _habits(stored: Fields) -> Habits:
+def _stored_habits(habits: Habits | SeenHabits) -> dict[str, Any]:
+    if isinstance(habits, Habits):
+        return asdict(habits)
+    drawn = [
+        [None if math.isnan(number) else number for number in row] for row in habits.drawn.tolist()
+    ]
+    return {"drawn": drawn, "person": habits.person.tolist()}
+
+
+def _habits(stored: Fields) -> Habits | SeenHabits:
+    if "drawn" in stored:
+        drawn = np.array(stored["drawn"], dtype=np.float64)
+        return SeenHabits(drawn, np.array(stored["person"], dtype=np.int64))
     top2 = stored["top2"]
     return Habits(
         Beta(**stored["top1"]),

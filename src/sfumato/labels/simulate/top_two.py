@@ -8,13 +8,13 @@ classes (S2-35), which the recipe top2-clamp gives it to. Betas and histograms d
 items that people agree and disagree about (S2-36). One thing is added: the thesis names an
 alternative whenever one is possible; here as many people do as really did.
 
-The draws are independent of each other, as in the thesis. Real people are not: who is sure
-names no alternative. So every marginal is met, but simulated answers state more than 100 %
-about four times as often as the people of CIFAR-10S; ``compare_marginals`` shows it.
+``habits.py`` says how the numbers are drawn: independently as in the thesis, or together as
+real answers have them. ``held_out.py`` tests both against people who were not fitted to.
 """
 
 import json
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
+from sfumato.labels.build import codes
+from sfumato.labels.build.distances import ORDERED, ClassDistances
 from sfumato.labels.build.top_two import Rule
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy
-from sfumato.labels.simulate.beta import Beta, fit_beta
+from sfumato.labels.simulate.beta import Beta
 from sfumato.labels.simulate.crowd import (
     annotator_names,
     draw_columns,
@@ -34,55 +35,20 @@ from sfumato.labels.simulate.crowd import (
     in_class_order,
     who_answers_what,
 )
+from sfumato.labels.simulate.habits import NOBODY, Habits, HabitsName, SeenHabits, fit_habits
 from sfumato.labels.simulate.marginals import TwoChoices, two_choices
-from sfumato.provenance import Provenance, Step
+from sfumato.labels.simulate.routing import THRESHOLDS, Thresholds, route_items
+from sfumato.provenance import Provenance, Setting, Step
 
 __all__ = [
     "CIFAR10S_HABITS",
-    "THRESHOLDS",
-    "Habits",
-    "Thresholds",
     "TopTwoModel",
+    "draw_choices",
+    "fit_choices",
     "fit_top_two",
     "published_top_two",
-    "route_high",
     "simulate_top_two",
 ]
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """Entropies in nats from which an item counts as disputed, and up to which as agreed."""
-
-    high: float = 0.25
-    low: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low <= self.high:
-            raise DataError(
-                f"The low entropy threshold is 0 or more and at most the high one, not "
-                f"{self.low} and {self.high}."
-            )
-
-
-THRESHOLDS = Thresholds()
-"""Those by which the 886 and 114 images of CIFAR-10S were chosen (S2-36)."""
-
-
-@dataclass(frozen=True)
-class Habits:
-    """How people answer about items of one kind."""
-
-    top1: Beta
-    """Probability of the first choice (S2-31)."""
-    possible: tuple[float, ...]
-    """Share of answers that leave 1, 2, 3, … classes possible, the first choice among them."""
-    naming: float
-    """Share of answers that name an alternative."""
-    top2: Beta | None
-    """Probability of the alternative where one is named (S2-34); None: nobody named one."""
-    answers: int
-    """How many answers these were fitted to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +56,9 @@ class TopTwoModel:
     """Simulated people who answer top-two questions about the given classes."""
 
     classes: tuple[str, ...]
-    high: Habits
+    high: Habits | SeenHabits
     """About items of high entropy, which people dispute."""
-    low: Habits
+    low: Habits | SeenHabits
     """About items of low entropy, which they agree on."""
     distances: NDArray[np.float64]  # (classes, classes) from the first choice to each other class
     thresholds: Thresholds = THRESHOLDS
@@ -108,13 +74,11 @@ class TopTwoModel:
                 f"The distances of {width} classes are a table of {width} × {width} finite "
                 f"numbers; found one of shape {distances.shape}."
             )
-        for name, habits in (("high", self.high), ("low", self.low)):
-            if len(habits.possible) != width or not np.isclose(sum(habits.possible), 1):
-                raise DataError(
-                    f"The numbers of possible classes for {name} entropy need one share for each "
-                    f"of 1 to {width} classes, summing to 1; found {list(habits.possible)}."
-                )
+        self.high.check(width, "high")
+        self.low.check(width, "low")
 
+
+_LEARNED = Step(ORDERED, {"by": "which the answers name together and the labels confuse"})
 
 CIFAR10S_HABITS: dict[str, Habits] = {
     "high": Habits(
@@ -139,50 +103,80 @@ def fit_top_two(
     judgments: Judgments,
     reference: LabelSet,
     *,
-    distances: NDArray[np.float64] | None = None,
+    habits: HabitsName = "published",
+    distances: ClassDistances | None = None,
+    routing: LabelSet | Literal["none"] | None = None,
     rule: Rule = "consistent",
     thresholds: Thresholds = THRESHOLDS,
 ) -> TopTwoModel:
     """Fit the simulated people to real top-two answers (S2-31…S2-36).
 
     ``reference`` says what people at large think of the items (CIFAR-10H, for instance) and
-    routes each by its entropy. ``distances`` (classes × classes) order the alternatives, for
-    instance 1 − cosine similarity of word vectors; without them they are learned from which
-    classes were named together and which the reference confuses.
+    routes each by its entropy, unless ``routing`` has other labels for that, such as a model's
+    predictions (S2-38), or says ``"none"``: then there is one set of habits for all items.
+    ``distances`` order the alternatives (S2-32); without them the order is learned from which
+    classes were named together and which the reference confuses. The provenance says which.
     """
-    choices = two_choices(judgments, rule)
-    if not (~np.isnan(choices.top1)).any():
-        raise DataError(
-            f"None of the {len(judgments)} answers gives its first choice a probability; "
-            "nothing can be fitted."
-        )
     classes = judgments.question.classes
+    choices = two_choices(judgments, rule)
     items = judgments.table["item"]
     known = in_class_order(reference.take(items.unique(maintain_order=True).to_list()), classes)
-    place = {item: row for row, item in enumerate(known.items)}
-    high = route_high(known, thresholds)[[place[item] for item in items]]
+    if routing == "none":
+        high = None
+    else:
+        high = route_items(items.to_list(), routing or known, thresholds)
+    fitted = fit_choices(
+        choices, codes(judgments.table["annotator"])[1], high, width=len(classes), habits=habits
+    )
     if distances is None:
-        distances = _learned_distances(
+        order = _learned_distances(
             choices.first, choices.second, in_class_order(reference, classes)
         )
-    step = Step(
-        "fit top-two annotators",
-        {"answers": len(judgments), "rule": rule, "thresholds": [thresholds.high, thresholds.low]},
-    )
+        told: Provenance = (_LEARNED,)
+    else:
+        order, told = distances.of(classes), distances.provenance
+    routed = "nothing" if routing == "none" else "the reference" if not routing else "other labels"
+    settings: dict[str, Setting] = {
+        "answers": len(judgments),
+        "rule": rule,
+        "thresholds": [thresholds.high, thresholds.low],
+        "habits": habits,
+        "routed by": routed,
+    }
+    read = routing.provenance if isinstance(routing, LabelSet) else ()
+    step = Step("fit top-two annotators", settings)
     return TopTwoModel(
-        classes,
-        _habits(choices, high, len(classes)),
-        _habits(choices, ~high, len(classes)),
-        distances,
-        thresholds,
-        (*judgments.provenance, step),
+        classes, *fitted, order, thresholds, (*judgments.provenance, *read, *told, step)
     )
+
+
+def fit_choices(
+    choices: TwoChoices,
+    person: NDArray[np.int64],
+    high: NDArray[np.bool_] | None,
+    *,
+    width: int,
+    habits: HabitsName,
+) -> tuple[Habits | SeenHabits, Habits | SeenHabits]:
+    """Habits about disputed and about agreed items; the same for both where ``high`` is None."""
+    if np.isnan(choices.top1).all():
+        raise DataError(
+            f"None of the {len(choices.first)} answers gives its first choice a probability; "
+            "nothing can be fitted."
+        )
+    if high is None:
+        everywhere = np.ones(len(choices.first), dtype=np.bool_)
+        of_all = fit_habits(choices, person, everywhere, width=width, habits=habits)
+        return of_all, of_all
+    disputed = fit_habits(choices, person, high, width=width, habits=habits)
+    agreed = fit_habits(choices, person, ~high, width=width, habits=habits)
+    return disputed, agreed
 
 
 def published_top_two(
     reference: LabelSet,
     *,
-    distances: NDArray[np.float64] | None = None,
+    distances: ClassDistances | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> TopTwoModel:
     """The habits of CIFAR-10S annotators on other classes, where no real answers are at hand.
@@ -193,26 +187,16 @@ def published_top_two(
     width = len(reference.classes)
     if distances is None:
         nobody = np.empty(0, dtype=np.int64)
-        distances = _learned_distances(nobody, nobody, reference)
+        order = _learned_distances(nobody, nobody, reference)
+        told: Provenance = (_LEARNED,)
+    else:
+        order, told = distances.of(reference.classes), distances.provenance
     high, low = (
         replace(CIFAR10S_HABITS[name], possible=_of_length(CIFAR10S_HABITS[name].possible, width))
         for name in ("high", "low")
     )
     step = Step("use the habits of CIFAR-10S annotators", {})
-    return TopTwoModel(reference.classes, high, low, distances, thresholds, (step,))
-
-
-def route_high(reference: LabelSet, thresholds: Thresholds = THRESHOLDS) -> NDArray[np.bool_]:
-    """Which items count as disputed (S2-36): entropy in nats at or above the high threshold.
-
-    At or below the low threshold they count as agreed. Between the two, where the data of the
-    thesis has no item, the nearer threshold decides.
-
-    >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [1, 0]])  # 0.325 and 0 nats
-    >>> route_high(labels)
-    array([ True, False])
-    """
-    return entropy(reference) >= (thresholds.high + thresholds.low) / 2
+    return TopTwoModel(reference.classes, high, low, order, thresholds, (*told, step))
 
 
 def simulate_top_two(
@@ -221,56 +205,87 @@ def simulate_top_two(
     *,
     per_item: int,
     annotators: int | None = None,
+    routing: LabelSet | None = None,
     rng: np.random.Generator,
 ) -> Judgments:
     """``per_item`` simulated answers about each item of ``reference`` (S2-30…S2-37).
 
-    ``reference`` may be people's distribution or a model's prediction (S2-38). ``annotators``
-    people share the work evenly; left out there are ``per_item``, each answering every item.
+    First choices are drawn from ``reference``, which may be people's distribution, hard labels
+    or a model's prediction. ``routing`` says which items are disputed where the reference does
+    not, as a model's predictions may (S2-38). ``annotators`` people share the work evenly; left
+    out there are ``per_item``, each answering every item.
     """
     known = in_class_order(reference, model.classes)
     people = per_item if annotators is None else annotators
     item, annotator = who_answers_what(
         n_items=len(known), per_item=per_item, n_annotators=people, rng=rng
     )
-    first = draw_columns(known.probs, item, rng=rng)  # S2-30
-    high = route_high(known, model.thresholds)[item]
-    as_high = _draw(model.high, len(item), rng=rng)
-    as_low = _draw(model.low, len(item), rng=rng)
-    answers = _written(model, first, np.where(high, as_high, as_low))
+    high = route_items(known.items, routing or known, model.thresholds)
+    choices = draw_choices(model, known, item, annotator, high=high[item], rng=rng)
     step = Step(
         "simulate top-two",
-        {"per_item": per_item, "annotators": people, "items": len(known)},
+        {
+            "per_item": per_item,
+            "annotators": people,
+            "items": len(known),
+            "routed by": "the labels people see" if routing is None else "other labels",
+        },
         simulated=True,
     )
+    read = () if routing is None else routing.provenance
     return Judgments(
         ask("top-two", model.classes),
         pl.DataFrame(
             {
                 "item": gather(known.items, item),
                 "annotator": gather(annotator_names(people), annotator),
-                "answer": answers,
+                "answer": _written(model, choices),
+                "simulated": True,
             }
         ),
-        provenance=(*model.provenance, *reference.provenance, step),
+        provenance=(*model.provenance, *reference.provenance, *read, step),
     )
 
 
-def _habits(choices: TwoChoices, rows: NDArray[np.bool_], width: int) -> Habits:
-    """The habits shown in the given answers; where they show none, those of all answers."""
-    of_kind = choices.take(rows)
-    usable = ~np.isnan(of_kind.top1)
-    if not usable.any():
-        of_kind, usable = choices, ~np.isnan(choices.top1)
-    second = of_kind.top2[of_kind.named & ~np.isnan(of_kind.top2)]
-    counted = np.bincount(np.maximum(of_kind.possible, 1), minlength=width + 1)[1:]
-    return Habits(
-        fit_beta(of_kind.top1[usable]),
-        tuple((counted / counted.sum()).tolist()),
-        float(of_kind.named.mean()) if len(second) else 0.0,
-        fit_beta(second) if len(second) else None,
-        int(rows.sum()),
+def draw_choices(
+    model: TopTwoModel,
+    known: LabelSet,
+    item: NDArray[np.int64],
+    annotator: NDArray[np.int64],
+    *,
+    high: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> TwoChoices:
+    """What simulated people choose, one answer for each item and annotator (both by position).
+
+    ``known`` has the classes of the model in their order; ``high`` says for each answer whether
+    its item is disputed.
+    """
+    first = draw_columns(known.probs, item, rng=rng)  # S2-30
+    person = _who_is_who(model, int(annotator.max(initial=-1)) + 1, rng=rng)[annotator]
+    as_high = model.high.draw(person, rng=rng)
+    as_low = model.low.draw(person, rng=rng)
+    percent1, percent2, possible = np.where(high, as_high, as_low)
+    named = percent2 != NOBODY
+    nearest = _nearest_first(model.distances)
+    return TwoChoices(
+        first,
+        np.where(named, nearest[first, 1], -1) if len(model.classes) > 1 else -np.ones_like(first),
+        percent1 / 100,
+        np.where(named, percent2 / 100, np.nan),
+        named,
+        possible.astype(np.int64),
     )
+
+
+def _who_is_who(model: TopTwoModel, people: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The real person that each simulated one answers like; everybody once before anybody twice."""
+    seen = [habits.person for habits in (model.high, model.low) if isinstance(habits, SeenHabits)]
+    known = np.unique(np.concatenate(seen)) if seen else np.zeros(1, dtype=np.int64)
+    if len(known) == 1:
+        return np.repeat(known, people)
+    rounds = [rng.permutation(known) for _ in range(-(-people // len(known)))]
+    return np.concatenate([known[:0], *rounds])[:people]
 
 
 def _learned_distances(
@@ -294,46 +309,30 @@ def _learned_distances(
     return -np.log(share, out=np.zeros_like(share), where=apart)
 
 
-def _draw(habits: Habits, count: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Percent of the first choice, of the second (-1: none), number possible; shape (3, count)."""
-    percent1 = _typed(habits.top1.draw(count, rng=rng))  # S2-31
-    shares = np.array([habits.possible])
-    possible = 1 + draw_columns(shares, np.zeros(count, dtype=np.int64), rng=rng)  # S2-33
-    several = 1 - habits.possible[0]
-    # An alternative can only be named among several, so that naming keeps its overall share.
-    naming = min(habits.naming / several, 1.0) if several > 0 else 0.0
-    named = (possible >= 2) & (rng.random(count) < naming)
-    top2 = habits.top2.draw(count, rng=rng) if habits.top2 else np.zeros(count)  # S2-34
-    percent2 = np.where(named, _typed(top2), -1)
-    return np.stack([percent1, percent2, possible])
-
-
-def _typed(probs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Whole percents; at least one, for nobody names a class and says 0 % on purpose."""
-    return np.clip(np.rint(100 * probs), 1, 100).astype(np.int64)
-
-
-def _written(model: TopTwoModel, first: NDArray[np.int64], drawn: NDArray[np.int64]) -> list[str]:
+def _written(model: TopTwoModel, choices: TwoChoices) -> list[str]:
     """The answers as JSON, as the page would store them."""
-    nearest = _nearest_first(model.distances)
     names = [json.dumps(name, ensure_ascii=False) for name in model.classes]
     ruled_out = [
         [", ".join(names[k] for k in sorted(order[count:])) for count in range(len(names) + 1)]
-        for order in nearest.tolist()
+        for order in _nearest_first(model.distances).tolist()
     ]  # by first choice and number of possible classes
-    seconds = [names[order[1]] for order in nearest.tolist()]
     return [
-        f'{{"first": {names[chosen]}, "first_percent": "{percent1}", '
+        f'{{"first": {names[chosen]}, "first_percent": "{_percent(top1)}", '
         + (
-            f'"second": {seconds[chosen]}, "second_percent": "{percent2}", '
-            if percent2 >= 0
+            f'"second": {names[second]}, "second_percent": "{_percent(top2)}", '
+            if named
             else '"second": null, "second_percent": "", '
         )
         + f'"ruled_out": [{ruled_out[chosen][possible]}]}}'
-        for chosen, percent1, percent2, possible in zip(
-            first.tolist(), *drawn.tolist(), strict=True
+        for chosen, second, top1, top2, named, possible in zip(
+            *(column.tolist() for column in choices), strict=True
         )
     ]
+
+
+def _percent(prob: float) -> str:
+    """As people type it; nothing where the number is missing."""
+    return "" if np.isnan(prob) else f"{100 * prob:.10g}"
 
 
 def _nearest_first(distances: NDArray[np.float64]) -> NDArray[np.int64]:

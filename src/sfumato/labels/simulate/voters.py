@@ -193,6 +193,7 @@ def simulate_votes(
             "item": gather(known.items, item),
             "annotator": gather(annotator_names(len(voters)), voter),
             "answer": gather(answers, said),
+            "simulated": True,
         }
     )
     provenance = (*voters.provenance, *labels.provenance, step)

@@ -199,6 +199,7 @@ def simulate_yes_no_unsure(
             "item": gather(labels.items, item),
             "annotator": gather(annotator_names(annotators), annotator),
             "answer": _written(labels.classes, said),
+            "simulated": True,
         }
     )
     provenance = (*people.provenance, *labels.provenance, step)

@@ -1,0 +1,210 @@
+"""Turn word vectors, a table, or what people confuse into how far classes are apart (S2-20).
+
+Every distance is 1 − a cosine: of the vectors of two class names, or, where no vectors are at
+hand, of what people say: over the items, the shares that two classes got. So 1 − distance is
+the similarity that the semantic recipes share mass by, and the smallest distance is the
+nearest alternative of simulated people (S2-32). Nothing is ever assumed: who needs distances
+must say where they come from.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.judgments.formats.reading import open_text
+from sfumato.labels.build.vectors import class_similarity, read_words
+from sfumato.labels.labelset import LabelSet
+from sfumato.provenance import Provenance, Step, fingerprint_file
+
+__all__ = [
+    "ORDERED",
+    "ClassDistances",
+    "choose_distances",
+    "confusion_distances",
+    "read_distances",
+    "vector_distances",
+    "write_distances",
+]
+
+
+ORDERED = "order classes"
+"""The step that says what tells how far classes are apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDistances:
+    """How far each class is from each other one, and how that is known.
+
+    >>> near = ClassDistances(("cat", "dog"), [[0, 0.2], [0.2, 0]])
+    >>> near.of(("dog", "cat"))
+    array([[0. , 0.2],
+           [0.2, 0. ]])
+    """
+
+    classes: tuple[str, ...]
+    table: NDArray[np.float64]  # (classes, classes) from the row's class to the column's
+    provenance: Provenance = ()
+
+    def __post_init__(self) -> None:
+        table = np.array(self.table, dtype=np.float64)  # a copy: ours to freeze
+        table.flags.writeable = False
+        object.__setattr__(self, "table", table)
+        width = len(self.classes)
+        if table.shape != (width, width):
+            raise DataError(
+                f"The distances of {width} classes are a table of {width} × {width}; found one of "
+                f"shape {table.shape}."
+            )
+        wrong = ~np.isfinite(table) | (table < 0) | (np.eye(width, dtype=np.bool_) & (table != 0))
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise DataError(
+                f"The distance from {self.classes[row]!r} to {self.classes[column]!r} is "
+                f"{table[row, column]}; a distance is 0 or more, and 0 from a class to itself."
+            )
+
+    @property
+    def origin(self) -> str:
+        """What they were made from, in words."""
+        steps = [step for step in self.provenance if step.name == ORDERED]
+        return str(steps[-1].settings["by"]) if steps else "a given table"
+
+    def of(self, classes: Sequence[str]) -> NDArray[np.float64]:
+        """The distances of the given classes in their order; a missing class is an error."""
+        missing = [name for name in classes if name not in self.classes]
+        if missing:
+            raise DataError(
+                f"The table of class distances lacks the class {missing[0]!r}; it has "
+                f"{', '.join(map(repr, self.classes))}."
+            )
+        rows = [self.classes.index(name) for name in classes]
+        return self.table[np.ix_(rows, rows)]
+
+
+def choose_distances(
+    classes: Sequence[str],
+    *,
+    vectors: Path | None = None,
+    words: Path | None = None,
+    distances: Path | None = None,
+) -> ClassDistances | None:
+    """The distances of the one source that is given; None where none is."""
+    if vectors is not None and distances is not None:
+        raise DataError(
+            f"Distances of classes come from word vectors ({vectors.name}) or from a table "
+            f"({distances.name}), not from both."
+        )
+    if words is not None and vectors is None:
+        raise DataError(
+            f"{words.name} says which words stand for the classes, but there is no file of word "
+            "vectors to find them in (--vectors)."
+        )
+    if vectors is not None:
+        return vector_distances(vectors, classes, words=words)
+    return None if distances is None else read_distances(distances)
+
+
+def vector_distances(
+    path: Path, classes: Sequence[str], *, words: Path | None = None
+) -> ClassDistances:
+    """1 − the cosine of the vectors of two class names, from 0 to 2 (thesis, B.4)."""
+    chosen = {} if words is None else read_words(words, classes)
+    similarity = class_similarity(path, tuple(classes), words=chosen)
+    table = np.clip(1 - similarity, 0, None)
+    np.fill_diagonal(table, 0)
+    inputs = {file.name: fingerprint_file(file) for file in (path, words) if file is not None}
+    step = Step(ORDERED, {"by": f"word vectors of {path.name}"}, inputs)
+    return ClassDistances(tuple(classes), table, (step,))
+
+
+def confusion_distances(labels: LabelSet) -> ClassDistances:
+    """1 − the cosine of two classes' columns over the items, from 0 to 1.
+
+    With p_i(a) the share of people who say that item i is an a:
+    d(a, b) = 1 − Σ_i p_i(a) p_i(b) / √(Σ_i p_i(a)² · Σ_i p_i(b)²). Two classes are near if the
+    same items are called both; 1 if no item ever is.
+
+    >>> labels = LabelSet("xyz", ("cat", "dog"), [[0.6, 0.4], [1, 0], [0, 1]])
+    >>> confusion_distances(labels).table.round(4)  # 1 − 0.24 / √(1.36 · 1.16)
+    array([[0.    , 0.8089],
+           [0.8089, 0.    ]])
+    """
+    lengths = np.sqrt((labels.probs**2).sum(axis=0))  # (classes,)
+    if (lengths == 0).any():
+        name = labels.classes[int((lengths == 0).argmax())]
+        raise DataError(
+            f"Nobody calls any item {name!r}, so what it is confused with cannot be known. Give "
+            "labels in which every class occurs, or word vectors."
+        )
+    unit = labels.probs / lengths
+    table = np.clip(1 - unit.T @ unit, 0, 1)
+    np.fill_diagonal(table, 0)
+    if len(labels.classes) > 1 and (table + np.eye(len(table)) == 1).all():
+        raise DataError(
+            f"No item of the {len(labels)} is given to two classes, so nothing tells which are "
+            "near. Give labels of several people (hard labels have no confusions)."
+        )
+    step = Step(ORDERED, {"by": f"what people confuse in {len(labels)} items"})
+    return ClassDistances(labels.classes, table, (*labels.provenance, step))
+
+
+def read_distances(path: Path) -> ClassDistances:
+    """Read a table of distances: a CSV with the column ``class``, then one column a class."""
+    with open_text(path) as file:
+        rows = [row for row in csv.reader(file) if row]
+    if not rows or rows[0][0] != "class" or len(rows[0]) < 3:
+        raise DataError(
+            f"{path.name} holds no distances of classes: expected a CSV whose first line is "
+            "class and the names of the classes."
+        )
+    classes = tuple(rows[0][1:])
+    if tuple(row[0] for row in rows[1:]) != classes:
+        raise DataError(
+            f"The rows of {path.name} are not the classes of its first line in the same order: "
+            f"found {', '.join(repr(row[0]) for row in rows[1:])}."
+        )
+    table = [_numbers(path, classes, row) for row in rows[1:]]
+    step = Step(ORDERED, {"by": f"distances of {path.name}"}, _read_from(path))
+    try:
+        return ClassDistances(classes, np.array(table), (step,))
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def write_distances(distances: ClassDistances, path: Path) -> None:
+    """Write a table that ``read_distances`` reads; numbers come back exactly as they were."""
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["class", *distances.classes])
+            for name, row in zip(distances.classes, distances.table.tolist(), strict=True):
+                writer.writerow([name, *map(repr, row)])
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _read_from(path: Path) -> dict[str, str]:
+    return {path.name: fingerprint_file(path)}
+
+
+def _numbers(path: Path, classes: tuple[str, ...], row: list[str]) -> list[float]:
+    if len(row) != len(classes) + 1:
+        raise DataError(
+            f"{path.name}: the row of class {row[0]!r} has {len(row) - 1} numbers for "
+            f"{len(classes)} classes."
+        )
+    numbers = []
+    for name, text in zip(classes, row[1:], strict=True):
+        try:
+            numbers.append(float(text))
+        except ValueError:
+            raise DataError(
+                f"{path.name}: the distance from {row[0]!r} to {name!r} is {text!r}, which is no "
+                "number."
+            ) from None
+    return numbers

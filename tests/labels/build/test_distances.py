@@ -1,0 +1,130 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from sfumato.errors import DataError
+from sfumato.labels.build.distances import (
+    ClassDistances,
+    choose_distances,
+    confusion_distances,
+    read_distances,
+    vector_distances,
+    write_distances,
+)
+from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.provenance import fingerprint_file
+
+CLASSES = ("cat", "dog", "frog")
+HAND = np.array([[0, 0.25, 1.5], [0.5, 0, 0.75], [1.5, 0.75, 0]])
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 20)] * 3).filter(any), min_size=3, max_size=20))
+def test_confusions_are_scipys_cosine_distances_of_the_columns(
+    votes: list[tuple[int, ...]],
+) -> None:
+    probs = np.array([*votes, (1, 1, 1)]) / np.sum([*votes, (1, 1, 1)], axis=1, keepdims=True)
+    labels = LabelSet(tuple(map(str, range(len(probs)))), CLASSES, probs)
+
+    table = confusion_distances(labels).table
+
+    np.testing.assert_allclose(table, cdist(probs.T, probs.T, "cosine"), atol=1e-9)
+    assert (table == table.T).all()
+    assert (np.diag(table) == 0).all()
+
+
+def test_what_people_confuse_is_near() -> None:
+    labels = LabelSet(
+        tuple("abc"), CLASSES, np.array([[0.5, 0.5, 0], [0.9, 0, 0.1], [0, 0.2, 0.8]])
+    )
+
+    found = confusion_distances(labels)
+
+    # cat·dog = .25, |cat|² = 1.06, |dog|² = .29; cat·frog = .09; dog·frog = .16, |frog|² = .65
+    assert found.table[0, 1] == pytest.approx(1 - 0.25 / np.sqrt(1.06 * 0.29))
+    assert found.table[0, 2] == pytest.approx(1 - 0.09 / np.sqrt(1.06 * 0.65))
+    assert found.table[1, 2] == pytest.approx(1 - 0.16 / np.sqrt(0.29 * 0.65))
+    assert found.origin == "what people confuse in 3 items"
+
+
+def test_labels_that_confuse_nothing_are_refused() -> None:
+    with pytest.raises(DataError, match="hard labels have no confusions"):
+        confusion_distances(hard_labels("abc", CLASSES, np.array([0, 1, 2])))
+    with pytest.raises(DataError, match="Nobody calls any item 'frog'"):
+        confusion_distances(LabelSet(("a", "b"), CLASSES, np.array([[0.5, 0.5, 0], [1, 0, 0]])))
+
+
+def test_table_comes_back_as_it_was_and_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "distances.csv"
+    awkward = ('fire, "engine"', *CLASSES[1:])
+
+    write_distances(ClassDistances(awkward, HAND / 3), path)
+    back = read_distances(path)
+
+    assert back.classes == awkward
+    assert (back.table == HAND / 3).all()
+    assert back.of(("frog", awkward[0])).tolist() == [[0, 0.5], [0.5, 0]]
+    assert back.provenance[0].inputs == {"distances.csv": fingerprint_file(path)}
+    assert back.origin == "distances of distances.csv"
+
+
+def test_word_vectors_give_one_minus_their_cosine(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("cat 1 0\nhound 3 4\nfrog -1 0\n")
+    (tmp_path / "w.csv").write_text("class,word\ndog,hound\n")
+
+    found = vector_distances(tmp_path / "v.txt", CLASSES, words=tmp_path / "w.csv")
+
+    np.testing.assert_allclose(found.table, [[0, 0.4, 2], [0.4, 0, 1.6], [2, 1.6, 0]], atol=1e-12)
+    assert set(found.provenance[0].inputs) == {"v.txt", "w.csv"}
+    assert found.origin == "word vectors of v.txt"
+
+
+def test_distances_come_from_one_source_or_none(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 3 4\nfrog -1 0\n")
+    write_distances(ClassDistances(CLASSES, HAND), tmp_path / "d.csv")
+
+    assert choose_distances(CLASSES) is None
+    given_vectors = choose_distances(CLASSES, vectors=tmp_path / "v.txt")
+    assert given_vectors is not None
+    assert given_vectors.table[0, 1] == pytest.approx(0.4)
+    given_table = choose_distances(CLASSES, distances=tmp_path / "d.csv")
+    assert given_table is not None
+    assert (given_table.table == HAND).all()
+    with pytest.raises(DataError, match=r"word vectors \(v.txt\) or from a table \(d.csv\)"):
+        choose_distances(CLASSES, vectors=tmp_path / "v.txt", distances=tmp_path / "d.csv")
+    with pytest.raises(DataError, match=r"no file of word vectors to find them in"):
+        choose_distances(CLASSES, words=tmp_path / "w.csv", distances=tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no distances of classes"),
+        ("item,cat,dog\n", "holds no distances of classes"),
+        ("class,cat,dog\ncat,0,1\n", "rows of d.csv are not the classes of its first line"),
+        ("class,cat,dog\ndog,1,0\ncat,0,1\n", "in the same order: found 'dog', 'cat'"),
+        ("class,cat,dog\ncat,0\ndog,1,0\n", "the row of class 'cat' has 1 numbers for 2"),
+        ("class,cat,dog\ncat,0,far\ndog,1,0\n", "from 'cat' to 'dog' is 'far', which is no number"),
+        ("class,cat,dog\ncat,0,-1\ndog,1,0\n", "d.csv: The distance from 'cat' to 'dog' is -1"),
+        ("class,cat,dog\ncat,0,1\ndog,1,0.5\n", "from 'dog' to 'dog' is 0.5; a distance is 0"),
+        ("class,cat,dog\ncat,0,nan\ndog,1,0\n", "'dog' is nan"),
+    ],
+)
+def test_wrong_tables_are_sentences(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(text)
+
+    with pytest.raises(DataError, match=message):
+        read_distances(path)
+
+
+def test_table_of_the_wrong_size_or_place_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a table of 3 × 3; found one of shape \(2, 2\)"):
+        ClassDistances(CLASSES, np.zeros((2, 2)))
+    with pytest.raises(DataError, match="cannot be written"):
+        write_distances(ClassDistances(CLASSES, HAND), tmp_path / "no" / "d.csv")
+    with pytest.raises(DataError, match="lacks the class 'lynx'; it has 'cat'"):
+        ClassDistances(CLASSES, HAND).of(("cat", "lynx"))
