@@ -1,0 +1,145 @@
+"""``sfumato ambiguous``: ambiguous images from one's own, labelled by networks, all synthetic."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli import options as given
+from sfumato.cli.progress import progress
+
+if TYPE_CHECKING:
+    from sfumato.data import ImageSet
+    from sfumato.labels.labelset import LabelSet
+    from sfumato.learn.ambiguous import AmbiguousImages, AmbiguousRecipe
+
+__all__ = ["ambiguous"]
+
+
+def ambiguous(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="New folder for images, labels and table.")
+    ],
+    data: Annotated[
+        str | None, typer.Option("--data", help="A data set of pictures, such as digits or mnist.")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option("--images", help="Folder or zip archive of one's own pictures.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="Only pictures of this split of the table.")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="Distributions to teach the networks, not the own labels."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many images to make.")] = 500,
+    between: Annotated[
+        list[str] | None,
+        typer.Option("--between", help="Mix images of this class; repeatable. All by default."),
+    ] = None,
+    strata: Annotated[
+        int, typer.Option("--strata", min=1, help="Ranges of entropy, equally many images each.")
+    ] = 5,
+    most_information: Annotated[
+        float | None,
+        typer.Option("--most-information", help="Nats by which networks may disagree on one."),
+    ] = None,
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=1, help="Mixes to choose from.")
+    ] = 20_000,
+    network: Annotated[
+        str | None, typer.Option("--network", help="What labels them (docs/networks.md).")
+    ] = None,
+    members: Annotated[
+        int, typer.Option("--members", min=2, help="Networks that label together.")
+    ] = 5,
+    network_steps: Annotated[
+        int, typer.Option("--network-steps", min=1, help="Batches each network learns from.")
+    ] = 1000,
+    vae_steps: Annotated[
+        int, typer.Option("--vae-steps", min=1, help="Batches the VAE learns from.")
+    ] = 1500,
+    latents: Annotated[
+        int, typer.Option("--latents", min=1, help="Dimensions of the VAE's latent space.")
+    ] = 8,
+    learn_from: Annotated[
+        int, typer.Option("--learn-from", min=1, help="Pictures at most to learn from and mix.")
+    ] = 10_000,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
+) -> None:
+    """Make synthetic ambiguous images: decoded mixes of two, labelled by networks."""
+    from sfumato.learn.ambiguous import AmbiguousRecipe, VaeRecipe
+    from sfumato.studies.ambiguous import (
+        check_folder,
+        load_pictures,
+        taught_labels,
+        write_ambiguous,
+    )
+
+    recipe = AmbiguousRecipe(
+        count=count,
+        strata=strata,
+        most_information=most_information,
+        candidates=candidates,
+        between=tuple(between or ()),
+        network=network,
+        members=members,
+        network_steps=network_steps,
+        learn_from=learn_from,
+        vae=VaeRecipe(latents=latents, steps=vae_steps),
+        seed=seed,
+    )
+    check_folder(output)
+    pictures = load_pictures(data, images=images, table=table, split=split)
+    made = _made(recipe, pictures, taught_labels(pictures, labels))
+    written = write_ambiguous(made, output)
+    if as_json:
+        found = {"synthetic": True, **made.facts, "written": str(output)}
+        typer.echo(json.dumps(found, allow_nan=False))
+        return
+    _show(made.facts, given_pictures=len(pictures))
+    typer.echo(f"\nWrote {', '.join(written)} to {output}. Look at sheet.png before you use them.")
+
+
+def _made(recipe: "AmbiguousRecipe", pictures: "ImageSet", labels: "LabelSet") -> "AmbiguousImages":
+    from sfumato.learn.ambiguous import generate
+    from sfumato.learn.examples import Examples
+
+    with progress("Making ambiguous images") as advance:
+        return generate(
+            recipe,
+            Examples(pictures.items, pictures.images),
+            labels,
+            advance=lambda what, done, total: advance(done, total, what.lower()),
+        )
+
+
+def _show(facts: Mapping[str, Any], *, given_pictures: int) -> None:
+    from sfumato.cli import show
+
+    show.say(
+        f"SYNTHETIC images. Learnt from {facts['learnt_from']:,} of {given_pictures:,} pictures; "
+        f"the networks are right on {facts['accuracy']:.1%} of {facts['held_out']:,} held out."
+    )
+    twice = facts["duplicates"]
+    show.say(
+        f"Of {facts['candidates']:,} mixes {facts['kept']:,} ({facts['share_kept']:.1%}) have a "
+        f"mutual information of at most {facts['most_information']:.2g} nats"
+        + f", as {facts['real_share_kept']:.1%} of the held-out pictures have."
+        + (f" Mixes that equal another were left out: {twice:,}." if twice else "")
+    )
+    show.tabulate(
+        "By entropy of the label, in nats",
+        ("stratum", "mixes", "kept", "chosen"),
+        [
+            (row["stratum"], f"{row['candidates']:,}", f"{row['kept']:,}", f"{row['chosen']:,}")
+            for row in facts["by_stratum"]
+        ],
+    )
