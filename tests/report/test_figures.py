@@ -226,6 +226,13 @@ CASES: dict[str, Case] = {
     "confusion": Case(lambda t: f.confusion(t, BASIS), confusions(), "people", "share"),
     "grid_maps": Case(lambda t: f.grid_maps(t, BASIS, xlabel="items", ylabel="classes", text="information ratio"),
         valued(grid(panel=["soft", "top-2"], x=[10, 100, 1000, 10000], y=[2, 10, 100]), interval=False), "panel", "value"),
+    "mix_gallery": Case(lambda t: f.mix_gallery(t, IMAGES, BASIS), valued(grid(
+        first_class=["cat", "owl"], first_item=["i0"], second_item=["i1"], second_class=["dog"], shown=[0.25],
+        confidence=[0.2, 0.9]), column="perceived", interval=False).with_columns(mix=pl.col("first_class") + " + dog"), "first_class", "perceived"),
+    "pair_curves": Case(lambda t: f.pair_curves(t, t, BASIS), valued(grid(
+        pair=["cat + dog", "cat + owl", "dog + owl"], shown=[0.1, 0.5, 0.9])), "pair", "value"),
+    "coefficient_curves": Case(lambda t: f.coefficient_curves(t, BASIS, ylabel="confidence"), valued(grid(
+        series=["thesis", "later"], shown=[0.1, 0.5, 0.9])), "series", "value"),
     "trade_off": Case(lambda t: f.trade_off(t, BASIS, xlabel="labels an item (k̂)", ylabel="loss"),
         valued(grid(panel=["β = 0.1", "β = 1"], series=["n = 100", "n = 1,000"], x=range(1, 9)), interval=False), "series", "value"),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from sfumato.errors import DataError
 from sfumato.names import find
 
-__all__ = ["QUESTIONS", "Kind", "Preset", "Question", "ask", "question_from_json"]
+__all__ = ["QUESTIONS", "RULED_OUT", "Kind", "Preset", "Question", "ask", "question_from_json"]
 
 Kind = Literal[
     "choose-one",
@@ -28,6 +28,9 @@ Kind = Literal[
     "confidence",
     "distribution",
 ]
+
+RULED_OUT = "ruled_out"
+"""The field of a drawn distribution that lists what the item is definitely not (S2-02)."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,11 @@ def _check_options(question: Question) -> None:
                 "A top-class question needs the option 'subset', at least two of its classes; "
                 f"found {list(subset)}."
             )
+    if question.kind == "distribution" and RULED_OUT in question.classes:
+        raise DataError(
+            f"A class of a distribution cannot be called {RULED_OUT!r}: so is the list of what an "
+            "item is definitely not. Call it otherwise."
+        )
     if question.kind == "sparse" and not 1 <= options.get("count", 2) <= len(question.classes):
         raise DataError(
             f"A sparse question asks for 1 to {len(question.classes)} classes, "

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UnknownName
-from sfumato.judgments.question import Question
+from sfumato.judgments.question import RULED_OUT, Question
 from sfumato.names import find
 
 __all__ = ["ODDITIES", "BadAnswer", "Statements", "read_answers", "top_choice"]
@@ -177,7 +177,8 @@ def _top_two(question: Question, answer: Any) -> _Stated:
             stated.odd.append("class-without-percent")
         if first_mass is not None and second_mass is not None and second_mass > first_mass:
             stated.odd.append("second-above-first")
-    _note_exclusions(question, stated)
+    chosen = {name for names in stated.named for name in names}
+    _note_exclusions(question, stated, chosen=chosen)
     _note_total(stated)
     return stated
 
@@ -213,8 +214,12 @@ def _sparse(question: Question, answer: Any) -> _Stated:
 
 
 def _distribution(question: Question, answer: Any) -> _Stated:
-    stated = _sliders(question, answer)
+    fields = dict(_fields(answer))
+    ruled_out = [_known(question, name) for name in _listed(fields.pop(RULED_OUT, []))]
+    stated = _sliders(question, fields)
     stated.odd = [name for name in stated.odd if name != "unanswered"]  # no bar means 0
+    stated.ruled_out = ruled_out
+    _note_exclusions(question, stated, chosen={name for name, one in stated.mass.items() if one})
     stated.mass = {name: stated.mass.get(name, 0.0) for name in question.classes}
     _note_total(stated)
     return stated
@@ -357,8 +362,8 @@ def _share(question: Question, typed: Any, odd: list[str]) -> float | None:
     return number / scale
 
 
-def _note_exclusions(question: Question, stated: _Stated) -> None:
-    if {name for names in stated.named for name in names} & set(stated.ruled_out):
+def _note_exclusions(question: Question, stated: _Stated, *, chosen: set[str]) -> None:
+    if chosen & set(stated.ruled_out):
         stated.odd.append("chosen-and-ruled-out")
     if len(set(stated.ruled_out)) == len(question.classes):
         stated.odd.append("everything-ruled-out")

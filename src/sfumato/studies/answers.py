@@ -32,6 +32,7 @@ __all__ = [
     "only_shown",
     "relabelled",
     "side",
+    "within",
 ]
 
 Verdict = Literal["as claimed", "not found", "the opposite", "cannot be said"]
@@ -90,7 +91,7 @@ def difference(
         if one.items < FEW_ITEMS:
             return Found(f"{_shown(one)}, on {one.items} items only", "cannot be said")
         if isinstance(claimed, float):
-            return Found(_shown(one), _within(one.low, one.high, claimed))
+            return Found(_shown(one), within(one.low, one.high, claimed))
         return Found(_shown(one), side(one.low, one.high, claimed))
 
     return answer
@@ -169,7 +170,12 @@ def side(low: End, high: End, claimed: Claimed) -> Verdict:
             assert_never(claimed)
 
 
-def _within(low: End, high: End, margin: float) -> Verdict:
+def within(low: End, high: End, margin: float) -> Verdict:
+    """Whether an interval lies within a margin around zero, or wholly outside it.
+
+    >>> within(-0.1, 0.1, 0.2), within(-0.3, 0.1, 0.2), within(0.3, 0.4, 0.2)
+    ('as claimed', 'not found', 'the opposite')
+    """
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "cannot be said"
     if -margin <= low and high <= margin:

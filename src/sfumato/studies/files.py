@@ -7,7 +7,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.report.drawing import Drawing, save
@@ -16,15 +18,18 @@ from sfumato.report.page import Page, write
 __all__ = [
     "Kind",
     "kind_of",
+    "read_pictures",
     "read_settings",
     "read_tables",
     "start_folder",
+    "write_pictures",
     "write_report",
     "write_tables",
 ]
 
-Kind = Literal["trainings", "grid"]
-"""What a study is made of: networks that are trained, or a grid of simulated worlds."""
+Kind = Literal["trainings", "comparison", "grid", "hmix"]
+"""What a study is made of: networks that are trained and audited, a paper's table of trainings, a
+grid of simulated worlds, or answers of people about mixed images."""
 
 PACKAGES = ("sfumato", "numpy", "scipy", "polars", "torch", "scikit-learn")
 
@@ -78,6 +83,21 @@ def read_tables(folder: Path) -> dict[str, pl.DataFrame]:
     """All tables of a run, by name."""
     paths = sorted((folder / "tables").glob("*.parquet"))
     return {path.stem: pl.read_parquet(path) for path in paths}
+
+
+def write_pictures(pictures: Mapping[str, NDArray[np.uint8]], folder: Path) -> None:
+    """Write ``pictures.npz``: images of one size, by item."""
+    np.savez_compressed(
+        folder / "pictures.npz",
+        items=np.array(list(pictures), dtype=np.str_),
+        images=np.array(list(pictures.values()), dtype=np.uint8),
+    )
+
+
+def read_pictures(folder: Path) -> dict[str, NDArray[np.uint8]]:
+    """The inverse of ``write_pictures``."""
+    with np.load(folder / "pictures.npz", allow_pickle=False) as stored:
+        return dict(zip(stored["items"].tolist(), stored["images"], strict=True))
 
 
 def write_report(page: Page, folder: Path) -> Path:

@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-import numpy as np
-
 from sfumato.errors import DataError
 from sfumato.scores import read_differences, read_scores, write_differences, write_scores
 from sfumato.studies.analysis import Findings
-from sfumato.studies.files import read_tables, write_tables
+from sfumato.studies.files import read_pictures, read_tables, write_pictures, write_tables
 
 __all__ = ["read_findings", "write_findings"]
 
@@ -18,11 +16,7 @@ def write_findings(findings: Findings, folder: Path) -> None:
     write_scores(findings.scores, folder / "scores.parquet")
     write_differences(findings.differences, folder / "differences.parquet")
     write_tables(findings.tables, folder)
-    np.savez_compressed(
-        folder / "pictures.npz",
-        items=np.array(list(findings.images), dtype=np.str_),
-        images=np.array(list(findings.images.values()), dtype=np.uint8),
-    )
+    write_pictures(findings.images, folder)
     text = json.dumps(findings.facts, indent=2)
     (folder / "facts.json").write_text(text + "\n", encoding="utf-8")
 
@@ -35,12 +29,10 @@ def read_findings(folder: Path) -> Findings:
                 f"{folder} has no {name}: it is not the folder of a finished run. "
                 "Finish it with `sfumato run`."
             )
-    with np.load(folder / "pictures.npz", allow_pickle=False) as stored:
-        images = dict(zip(stored["items"].tolist(), stored["images"], strict=True))
     return Findings(
         read_scores(folder / "scores.parquet"),
         read_differences(folder / "differences.parquet"),
         read_tables(folder),
-        images,
+        read_pictures(folder),
         json.loads((folder / "facts.json").read_text(encoding="utf-8")),
     )

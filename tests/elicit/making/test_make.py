@@ -326,6 +326,46 @@ def test_mixes_are_mixed_at_their_own_size_before_they_are_upsampled(tmp_path: P
     assert len(rows(study, "image")) == 3  # their sources are shown to nobody
 
 
+MIXES = "mix,first_item,second_item,first_class,second_class,coefficient\n"
+
+
+def test_mixes_of_a_table_are_shown_under_its_names(tmp_path: Path) -> None:
+    images = folder_of(tmp_path)
+    listed = [("0.25 i0 + i3", "i0,i3"), ("0.9 i1.png + i2.png", "i1.png,i2.png")]
+    text = "".join(f"{mix},{ends},cat,dog,{mix.split()[0]}\n" for mix, ends in listed)
+    study = make(
+        tmp_path,
+        "mix",
+        images=images,
+        mixes=table(tmp_path / "mixes.csv", MIXES + text),
+        layout={"repeats": 0},
+    )
+
+    found = {row["item"]: json.loads(row["secret"]) for row in rows(study)}
+    assert sorted(found) == ["0.25 i0 + i3", "0.9 i1.png + i2.png"]
+    assert found["0.25 i0 + i3"]["coefficient"] == 0.25
+    assert len(rows(study, "image")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0.5 i0 + i9,i0,i9,cat,dog,0.5\n", r"'0\.5 i0 \+ i9', field 'second_item': no image"),
+        ("0.5 i0 + i1,i0,i1,cat,dig,0.5\n", r"'second_class': .* Did you mean 'dog'"),
+        ("0.5 i0 + i1,i0,i1,cat,dog,2\n", r"line 2, field 'coefficient': not a number"),
+        ("0.5 i0 + i5,i0,i5,cat,dog,0.5\n", "'i5' is a check or for practice"),
+        ("", "holds no rows"),
+    ],
+)
+def test_bad_mix_is_named(tmp_path: Path, text: str, said: str) -> None:
+    mixes = table(tmp_path / "mixes.csv", MIXES + text)
+    refused(tmp_path, said, preset="top-two-mixed", mixes=mixes, checks={"i5": "cat"})
+
+
+def test_table_of_mixes_is_for_mixes_only(tmp_path: Path) -> None:
+    refused(tmp_path, "mixes nothing", mixes=table(tmp_path / "mixes.csv", MIXES))
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_demo_of_every_preset_is_a_study(tmp_path: Path, preset: str) -> None:
     images = pictures(80)

@@ -1,4 +1,3 @@
-import itertools
 import math
 from collections import Counter
 
@@ -8,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.elicit.making.stimuli import (
-    Mix,
-    choose_mixes,
     choose_pairs,
     choose_triplets,
     compared,
@@ -19,8 +16,7 @@ from sfumato.elicit.making.stimuli import (
     single_images,
 )
 from sfumato.errors import DataError
-
-COEFFICIENTS = ((0.5,), (0.1, 0.25), (0.75, 0.9))
+from sfumato.judgments.mixed import Mix
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -123,40 +119,6 @@ def test_too_few_images_to_compare_are_refused(choose: object) -> None:
 def test_billions_of_pairs_are_refused_before_they_are_made() -> None:
     with pytest.raises(DataError, match="1,799,970,000 pairs"):
         choose_pairs(names(60_000), count=None, rng=rng())
-
-
-def test_ten_classes_make_the_810_mixes_of_the_thesis() -> None:
-    classes = [f"c{place}" for place in range(10)]
-    labels = {f"{name}-{place}": name for name in classes for place in range(7)}
-
-    mixes = choose_mixes(labels, classes, COEFFICIENTS, count=None, rng=rng())
-
-    assert len(mixes) == 810
-    assert len({mix.item for mix in mixes}) == 810
-    by_classes = Counter((mix.first_class, mix.second_class) for mix in mixes)
-    assert set(by_classes) == set(itertools.combinations(classes, 2))
-    assert set(by_classes.values()) == {18}
-    assert all(labels[mix.first_item] == mix.first_class for mix in mixes)
-    assert all(labels[mix.second_item] == mix.second_class for mix in mixes)
-    by_pair: dict[tuple[str, str], list[float]] = {}
-    for mix in mixes:
-        by_pair.setdefault((mix.first_item, mix.second_item), []).append(mix.coefficient)
-    for one, two, three in by_pair.values():
-        assert (one, two in (0.1, 0.25), three in (0.75, 0.9)) == (0.5, True, True)
-    assert {mix.coefficient for mix in mixes} == {0.1, 0.25, 0.5, 0.75, 0.9}
-
-
-def test_number_of_mixes_can_be_cut() -> None:
-    labels = {"a": "cat", "b": "dog", "c": "deer"}
-
-    mixes = choose_mixes(labels, ["cat", "dog", "deer"], COEFFICIENTS, count=4, rng=rng())
-
-    assert len(mixes) == 4
-
-
-def test_class_without_images_cannot_be_mixed() -> None:
-    with pytest.raises(DataError, match="No image has the class 'dog'"):
-        choose_mixes({"a": "cat"}, ["cat", "dog"], COEFFICIENTS, count=None, rng=rng())
 
 
 def test_mix_shows_its_classes_but_not_its_sources() -> None:

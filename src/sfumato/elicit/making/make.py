@@ -1,13 +1,10 @@
 """Make a study: a folder of images and some settings become a folder that can be served."""
 
-import os
 import re
 import shutil
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,34 +20,38 @@ from sfumato.elicit.design.presets import PRESETS, Preset, preset_settings
 from sfumato.elicit.design.study import ElicitStudy, Form, study_from, write_study
 from sfumato.elicit.making import stimuli as build
 from sfumato.elicit.making.fit import fit_study
-from sfumato.elicit.making.pictures import Images, Source, mix, open_images, write_picture
+from sfumato.elicit.making.pictures import (
+    Advance,
+    Images,
+    Pictures,
+    Source,
+    mix,
+    open_images,
+    write_pictures,
+)
 from sfumato.elicit.making.tables import (
     Names,
     Table,
+    item_of,
     names_of,
     read_allocation,
     read_classes_of,
     read_comparisons,
+    read_mixes_of,
 )
 from sfumato.elicit.session.identity import keyed_hash
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.schema import Picture, Stimulus, create_all, fill
+from sfumato.elicit.storage.schema import Stimulus, create_all, fill
 from sfumato.errors import DataError
+from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
 
 __all__ = ["demo_study", "new_study"]
 
-THREADS = min(4, os.cpu_count() or 1)
-"""Pillow decodes, scales and encodes without holding Python's lock."""
 CHECKABLE: frozenset[Form] = frozenset(
     {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
 )
 """Forms whose answers can be compared with a known class."""
-
-Advance = Callable[[int, int], None]
-"""Told how many pictures are done, of how many."""
-Pictures = Mapping[str, Callable[[], Image.Image]]
-"""How to read each picture, by its opaque id."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class _Given:
     checks: Table | None
     practice: Table | None
     comparisons: Path | None
+    mixes: Path | None
     count: int | None
 
 
@@ -76,6 +78,7 @@ def new_study(
     checks: Table | None = None,
     practice: Table | None = None,
     comparisons: Path | None = None,
+    mixes: Path | None = None,
     count: int | None = None,
     database: str | None = None,
     seed: int,
@@ -87,11 +90,11 @@ def new_study(
 
     ``images`` is a folder, a zip archive or arrays by item. ``allocation`` gives images their
     batches (S3-04), ``labels`` their known classes; ``checks`` and ``practice`` name images with a
-    class beyond doubt, which are then shown only as that. ``comparisons`` lists pairs or triplets;
-    ``count`` says how many pairs, triplets or mixes are drawn otherwise. ``changes`` replace
-    settings of the preset, whose layout is made to fit fewer images; ``where`` names the file they
-    come from in errors. ``database`` is the address of one elsewhere. If anything is wrong, no
-    folder is left behind.
+    class beyond doubt, which are then shown only as that. ``comparisons`` lists pairs or triplets,
+    ``mixes`` is a table that `sfumato mix` wrote; ``count`` says how many pairs, triplets or mixes
+    are drawn otherwise. ``changes`` replace settings of the preset, whose layout is made to fit
+    fewer images; ``where`` names the file they come from in errors. ``database`` is the address of
+    one elsewhere. If anything is wrong, no folder is left behind.
     """
     _check_new(folder)
     protocol = find(PRESETS, preset, what="preset")
@@ -99,7 +102,7 @@ def new_study(
     if "name" not in changes:
         settings["name"] = _slug(folder.name) or preset
     study = study_from(settings, where=where or f"The preset {preset!r}")
-    given = _Given(allocation, labels, checks, practice, comparisons, count)
+    given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
     _check_given(study, protocol, given)
     rng, key = np.random.default_rng(seed), new_key()
     with open_images(images) as sources, _made_whole(folder) as place:
@@ -107,7 +110,7 @@ def new_study(
         study = fit_study(study, stimuli, changes.get("layout", {}))
         write_study(study, place / SETTINGS)
         write_key(place, key)
-        written = _write_pictures(place / IMAGES, pictures, advance)
+        written = write_pictures(place / IMAGES, pictures, advance)
         with open_database(database or f"sqlite:///{place / DATABASE}").connect() as connection:
             create_all(connection)
             fill(connection, study, written, stimuli, now=time.time(), rng=rng)
@@ -135,7 +138,7 @@ def demo_study(
         tables["checks"] = {item: labels[item] for item in items[:2]}
         tables["practice"] = {item: labels[item] for item in items[2:4]}
         items = items[4:]
-        layout = {"checks_every": 5, **layout}
+        layout = {"checks_every": min(5, layout["trials_per_person"]), **layout}
     if form == "top-class":
         changes.setdefault("options", {"subset": list(classes[:3])})
     if form not in ("pairs", "triplets"):
@@ -177,10 +180,12 @@ def _check_given(study: ElicitStudy, preset: Preset, given: _Given) -> None:
         )
     if given.labels is not None and about_comparisons:
         raise DataError(f"The preset {study.preset!r} is about no classes; leave labels out.")
-    if given.labels is None and preset.shows == "mix":
+    if given.mixes is not None and preset.shows != "mix":
+        raise DataError(f"The preset {study.preset!r} mixes nothing; leave the mixes out.")
+    if given.labels is None and given.mixes is None and preset.shows == "mix":
         raise DataError(
             f"The preset {study.preset!r} mixes images of different classes; give their classes in "
-            "a table of labels (columns image and class)."
+            "a table of labels (columns image and class), or a table of mixes."
         )
     if given.checks is not None and study.form not in CHECKABLE:
         raise DataError(
@@ -220,8 +225,10 @@ def _stimuli(
         mixes = _mixes(study, preset, items, names, given, rng)
         mixed = {one.item: keyed_hash(key, "mix", one.item) for one in mixes}
         for one in mixes:
-            ends = sources[one.first_item], sources[one.second_item]
-            readers[mixed[one.item]] = partial(mix, *ends, one.coefficient)
+            first, second = (
+                sources[item_of(name, names)] for name in (one.first_item, one.second_item)
+            )
+            readers[mixed[one.item]] = partial(mix, first, second, one.coefficient)
         main = build.mixed_images(
             mixes, mixed, target=study.per_item, name_classes=study.form == "mix"
         )
@@ -280,11 +287,13 @@ def _mixes(
     names: Names,
     given: _Given,
     rng: np.random.Generator,
-) -> list[build.Mix]:
+) -> list[Mix]:
+    if given.mixes is not None:
+        return read_mixes_of(given.mixes, names, items, study.classes)
     assert given.labels is not None
     labels = _labels(study, items, names, given.labels)
     count = preset.stimuli if given.count is None else given.count
-    return build.choose_mixes(labels, study.classes, preset.coefficients, count=count, rng=rng)
+    return choose_mixes(labels, study.classes, preset.coefficients, count=count, rng=rng)
 
 
 def _labels(study: ElicitStudy, items: Sequence[str], names: Names, table: Table) -> dict[str, str]:
@@ -301,27 +310,6 @@ def _of_all(items: Sequence[str], told: Mapping[str, str], what: str) -> dict[st
             f"{missing[0]!r}; add them to the table, or take them out of the folder."
         )
     return {item: told[item] for item in items}
-
-
-def _write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) -> list[Picture]:
-    folder.mkdir()
-
-    def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
-        name, read = entry
-        return write_picture(read(), folder, name)
-
-    written = []
-    with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as threads:
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        try:
-            for picture in threads.map(write, pictures.items()):
-                written.append(picture)
-                if advance is not None:
-                    advance(len(written), len(pictures))
-        except BaseException:
-            threads.shutdown(cancel_futures=True)  # the other pictures are of no use any more
-            raise
-    return written
 
 
 @contextmanager

@@ -5,13 +5,18 @@ Metadata are left behind, an orientation stored in them is applied first.
 """
 
 import hashlib
+import os
 import stat
 import struct
+import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
@@ -22,11 +27,34 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
+from sfumato.judgments.mixed import mix_pixels
 
-__all__ = ["LARGEST", "SMALLEST", "Images", "Source", "mix", "open_images", "write_picture"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Advance",
+    "Images",
+    "Pictures",
+    "Source",
+    "mix",
+    "open_images",
+    "write_picture",
+    "write_pictures",
+]
 
 Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
 """A folder, a zip archive, or arrays (height, width[, 1 or 3]) by item."""
+
+Advance: TypeAlias = Callable[[int, int], None]
+"""Told how many pictures are done, of how many."""
+Pictures: TypeAlias = Mapping[str, Callable[[], Image.Image]]
+"""How to read each picture, by its opaque id."""
+
+THREADS = min(4, os.cpu_count() or 1)
+"""Pillow decodes, scales and encodes without holding Python's lock."""
+TRIED, LARGE_SECONDS = 32, 0.004
+"""So many pictures tell whether threads are worth it: those that take less time than this are done
+twice as fast without, because threads would only fight for the lock."""
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
@@ -87,18 +115,43 @@ def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
     return Picture(name, file, *shown.size, hashlib.sha256(content).hexdigest())
 
 
+def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) -> list[Picture]:
+    """Store all pictures in a new folder."""
+    folder.mkdir()
+    written: list[Picture] = []
+    entries = iter(pictures.items())
+
+    def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
+        name, read = entry
+        return write_picture(read(), folder, name)
+
+    def note(done: Iterable[Picture]) -> None:
+        for picture in done:
+            written.append(picture)
+            if advance is not None:
+                advance(len(written), len(pictures))
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as threads:
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        note(map(write, islice(entries, 1)))  # during which Pillow loads its parts
+        begun = time.thread_time()
+        note(map(write, islice(entries, TRIED)))
+        are_large = time.thread_time() - begun > TRIED * LARGE_SECONDS
+        try:
+            note((threads.map if are_large else map)(write, entries))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)  # the other pictures are of no use any more
+            raise
+    return written
+
+
 def mix(first: Source, second: Source, coefficient: float) -> Image.Image:
     """``coefficient`` × first + (1 − ``coefficient``) × second, in pixels at their size (S2-09)."""
-    one, two = first.read(), second.read()
-    if one.size != two.size:
-        raise DataError(
-            f"{first.name} has {one.width} × {one.height} pixels, {second.name} {two.width} × "
-            f"{two.height}; only images of one size can be mixed."
-        )
-    if one.mode != two.mode:
-        one, two = one.convert("RGB"), two.convert("RGB")
-    mixed = coefficient * np.asarray(one, float) + (1 - coefficient) * np.asarray(two, float)
-    return Image.fromarray(np.rint(mixed).astype(np.uint8))
+    try:
+        mixed = mix_pixels(np.asarray(first.read()), np.asarray(second.read()), coefficient)
+    except DataError as error:
+        raise DataError(f"{first.name} and {second.name}: {error}") from None
+    return Image.fromarray(mixed)
 
 
 def _by_item(sources: list[Source], where: str) -> dict[str, Source]:

@@ -9,18 +9,16 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.elicit.storage.schema import Role, Stimulus
 from sfumato.errors import DataError
+from sfumato.judgments.mixed import Mix
 
 __all__ = [
     "MOST_STIMULI",
-    "Mix",
     "Stimulus",
-    "choose_mixes",
     "choose_pairs",
     "choose_triplets",
     "compared",
@@ -31,28 +29,10 @@ __all__ = [
 ]
 
 MOST_STIMULI = 1_000_000
-IMAGE_PAIRS = 6
-"""Pairs of images that are mixed for each pair of classes (S2-09)."""
 TRIPLETS_PER_ITEM = 20
 
 ImageIds = Mapping[str, str]
 """The id of the picture of each item."""
-
-
-@dataclass(frozen=True)
-class Mix:
-    """``coefficient`` × first image + (1 − ``coefficient``) × second image."""
-
-    first_item: str
-    second_item: str
-    first_class: str
-    second_class: str
-    coefficient: float
-
-    @property
-    def item(self) -> str:
-        """What the mixed image is called."""
-        return f"{self.coefficient:g} {self.first_item} + {self.second_item}"
 
 
 def single_images(
@@ -200,37 +180,6 @@ def choose_triplets(
     ]
     kept = np.sort(rng.choice(len(chosen), size=count, replace=False))
     return [chosen[place] for place in kept]
-
-
-def choose_mixes(
-    labels: Mapping[str, str],
-    classes: Sequence[str],
-    coefficients: Sequence[Sequence[float]],
-    *,
-    count: int | None,
-    rng: np.random.Generator,
-) -> list[Mix]:
-    """For each pair of classes six pairs of images, or all there are, each mixed several times.
-
-    Of every tuple in ``coefficients`` one is drawn for each pair of images: 45 pairs of ten
-    classes × 6 × 3 are the 810 stimuli of the thesis (S2-09).
-    """
-    by_class = {name: [item for item, label in labels.items() if label == name] for name in classes}
-    empty = [name for name, items in by_class.items() if not items]
-    if empty:
-        raise DataError(f"No image has the class {empty[0]!r}; mixes need images of every class.")
-    mixes = []
-    for first, second in itertools.combinations(classes, 2):
-        possible = len(by_class[first]) * len(by_class[second])
-        drawn = rng.choice(possible, size=min(IMAGE_PAIRS, possible), replace=False)
-        for place in drawn.tolist():
-            one, two = divmod(place, len(by_class[second]))
-            ends = (by_class[first][one], by_class[second][two], first, second)
-            mixes += [Mix(*ends, float(rng.choice(among))) for among in coefficients]
-    if count is None or count >= len(mixes):
-        return mixes
-    kept = np.sort(rng.choice(len(mixes), size=count, replace=False))
-    return [mixes[place] for place in kept]
 
 
 def _draw(

@@ -7,7 +7,7 @@ with a row is said with file, row and field.
 import csv
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,8 +16,18 @@ from typing import Any, TypeAlias
 from sfumato.elicit.making.pictures import Source
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
+from sfumato.judgments.mixed import Mix, read_mixes
 
-__all__ = ["Names", "Table", "names_of", "read_allocation", "read_classes_of", "read_comparisons"]
+__all__ = [
+    "Names",
+    "Table",
+    "item_of",
+    "names_of",
+    "read_allocation",
+    "read_classes_of",
+    "read_comparisons",
+    "read_mixes_of",
+]
 
 Table: TypeAlias = Path | Mapping[str, str]
 """A file, or what would stand in it: something about each image."""
@@ -37,6 +47,11 @@ def names_of(sources: Mapping[str, Source]) -> dict[str, str]:
     """Both spellings of every image; where they clash, the name of a file counts."""
     spelt = {item: item for item in sources}
     return spelt | {_composed(source.name): source.item for source in sources.values()}
+
+
+def item_of(name: str, names: Names) -> str:
+    """The item of an image that is known to be there, however it is spelt."""
+    return names[_composed(name)] if _composed(name) in names else names[name]
 
 
 def read_allocation(table: Table, names: Names) -> dict[str, str]:
@@ -68,6 +83,26 @@ def read_comparisons(path: Path, names: Names, fields: Sequence[str]) -> list[tu
     if not found:
         raise DataError(f"{path.name} holds no rows.")
     return list(found)
+
+
+def read_mixes_of(
+    path: Path, names: Names, items: Collection[str], classes: Sequence[str]
+) -> list[Mix]:
+    """The mixes of a table by ``sfumato mix``, under their own names; ``items`` may be mixed."""
+    mixes = read_mixes(path)
+    if not mixes:
+        raise DataError(f"{path.name} holds no rows.")
+    for mix in mixes:
+        row = _Row(f"{path.name}, mix {mix.item!r}", vars(mix))
+        for field in ("first_item", "second_item"):
+            if _item(row, field, names) not in items:
+                raise DataError(
+                    f"{row.where}: {row.fields[field]!r} is a check or for practice; it cannot be "
+                    "mixed as well."
+                )
+        for field in ("first_class", "second_class"):
+            _known(row, field, dict.fromkeys(classes), what="class of this study")
+    return mixes
 
 
 def _one_each(rows: Iterable[_Row], names: Names, field: str) -> dict[str, str]:
@@ -142,7 +177,7 @@ def _text(where: str, value: Any) -> str:
 
 def _item(row: _Row, field: str, names: Names) -> str:
     _known(row, field, names, what="image")
-    return names[_composed(row.fields[field])]
+    return item_of(row.fields[field], names)
 
 
 def _known(row: _Row, field: str, known: Mapping[str, Any], *, what: str) -> None:

@@ -31,7 +31,7 @@ from sfumato.judgments.mixes import MIX_COLUMNS, MixJudgments
 from sfumato.judgments.question import ask
 from sfumato.provenance import Step, fingerprint_file
 
-__all__ = ["read_hmix", "read_hmix_labels"]
+__all__ = ["pair_of", "read_hmix", "read_hmix_labels"]
 
 PAIR = re.compile(r"([A-Za-z]+)_([0-9]+)_([A-Za-z]+)_([0-9]+)(\.png)?")
 """How H-Mix writes two test images of CIFAR-10: Dog_2205_Frog_6908."""
@@ -52,7 +52,7 @@ def read_hmix(path: Path, options: ReadOptions) -> MixJudgments:
     views = {form.page: "first", f"rerun_{form.page}": "repeat"}
     answers = pages.filter(pl.col("task").is_in(list(views)))
     said, unread = parsed(answers, form.field, form.read)
-    pairs, unnamed = parsed(answers, "class_pair", _pair)
+    pairs, unnamed = parsed(answers, "class_pair", pair_of)
     names, remarks = people(answers["subject"], options.key)
     shown = pl.col(form.shown).cast(pl.Float64, strict=False) if form.shown else pl.lit(None)
     table = answers.select(
@@ -93,6 +93,18 @@ def read_hmix_labels(path: Path, options: ReadOptions) -> Judgments:
     )
 
 
+def pair_of(text: str) -> tuple[str, str, str, str]:
+    """Class and item of the first image, class and item of the second.
+
+    >>> pair_of("Dog_2205_Frog_6908.png")
+    ('dog', '2205', 'frog', '6908')
+    """
+    found = PAIR.fullmatch(text)
+    if found is None:
+        raise ValueError("not two images such as Dog_2205_Frog_6908")
+    return found[1].lower(), found[2], found[3].lower(), found[4]
+
+
 @dataclass(frozen=True)
 class _Form:
     """Where one of the three files keeps its answers."""
@@ -126,13 +138,6 @@ def _columns(names: tuple[str, ...], values: Sequence[tuple[Any, ...] | None]) -
         pl.Series(name, [row[place] for row in rows], MIX_COLUMNS[name])
         for place, name in enumerate(names)
     ]
-
-
-def _pair(text: str) -> tuple[str, str, str, str]:
-    found = PAIR.fullmatch(text)
-    if found is None:
-        raise ValueError("not two images such as Dog_2205_Frog_6908")
-    return found[1].lower(), found[2], found[3].lower(), found[4]
 
 
 def _sliders(text: str) -> tuple[float, float]:

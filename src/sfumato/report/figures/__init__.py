@@ -14,6 +14,7 @@ from sfumato.report.figures.curves import (
 from sfumato.report.figures.galleries import contact_sheet, gallery, label_pairs
 from sfumato.report.figures.grouped import corruption_bars, mode_shift
 from sfumato.report.figures.matrices import confusion, correlation_matrix, grid_maps
+from sfumato.report.figures.mixing import coefficient_curves, mix_gallery, pair_curves
 from sfumato.report.figures.scores import (
     by_arm,
     by_stratum,
@@ -39,6 +40,7 @@ __all__ = [
     "boxes",
     "by_arm",
     "by_stratum",
+    "coefficient_curves",
     "concentration",
     "confusion",
     "contact_sheet",
@@ -54,7 +56,9 @@ __all__ = [
     "label_pairs",
     "leaderboard",
     "learning_curves",
+    "mix_gallery",
     "mode_shift",
+    "pair_curves",
     "paired_differences",
     "relation",
     "reliability",

@@ -24,7 +24,7 @@ from sfumato.report.figures.columns import NUMBER, TEXT, Kind, checked, values
 from sfumato.report.figures.marks import legend
 from sfumato.report.numbers import number
 
-__all__ = ["contact_sheet", "gallery", "label_pairs"]
+__all__ = ["Images", "contact_sheet", "gallery", "label_pairs", "picture"]
 
 Image = NDArray[np.generic]  # (height, width) or (height, width, channels)
 Images = Mapping[str, Image]
@@ -98,7 +98,7 @@ def contact_sheet(
         rows, columns, left=0.01, right=0.99, bottom=0.01, top=top, wspace=0.05, hspace=0.05
     )
     for at, item in enumerate(found["item"]):
-        _picture(figure.add_subplot(grid[at // columns, at % columns]), images, item)
+        picture(figure.add_subplot(grid[at // columns, at % columns]), images, item)
     return finished(name, title, "", figure=figure, table=table, basis=basis)
 
 
@@ -147,9 +147,9 @@ def _gallery(found: pl.DataFrame, images: Images, texts: Mapping[str, str]) -> F
     grid = figure.add_gridspec(rows, columns * 2, width_ratios=[1, 1.5] * columns)
     for at, item in enumerate(items):
         row, column = divmod(at, columns)
-        picture = figure.add_subplot(grid[row, 2 * column])
-        _picture(picture, images, item)
-        picture.set_title(texts[item], fontsize=SMALL, color=INK, loc="left")
+        left = figure.add_subplot(grid[row, 2 * column])
+        picture(left, images, item)
+        left.set_title(texts[item], fontsize=SMALL, color=INK, loc="left")
         beside = figure.add_subplot(grid[row, 2 * column + 1])
         _bars(beside, found.filter(pl.col("item") == item), known)
     legend(figure, {name: style._replace(marker="s") for name, style in known.items()})
@@ -173,7 +173,8 @@ def _bars(axes: Axes, mine: pl.DataFrame, known: Mapping[str, Style]) -> None:
     axes.tick_params(labelsize=SMALL - 1)
 
 
-def _picture(axes: Axes, images: Images, item: str) -> None:
+def picture(axes: Axes, images: Images, item: str) -> None:
+    """An item's image on axes of its own, pixel by pixel, or words that say it has none."""
     axes.set_axis_off()
     if item not in images:
         axes.text(0.5, 0.5, "no image", ha="center", va="center", fontsize=SMALL, color=INK)

@@ -1,0 +1,72 @@
+"""Turn pictures into mixed ones for people and for networks, both from one table of mixes."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from sfumato.data.images import ImageSet
+from sfumato.data.pictures import resize
+from sfumato.errors import DataError
+from sfumato.judgments.formats.beside import write_beside
+from sfumato.judgments.mixed import Mix, mixed_images, write_mixes
+from sfumato.learn.examples import Examples
+from sfumato.provenance import Setting, Step
+
+__all__ = ["check_new", "labels_of", "mixed_examples", "write_mixed"]
+
+UNSAFE = re.compile(r"[^\w .+-]")
+"""What a file name may not hold everywhere; items may be paths."""
+
+
+def labels_of(pictures: ImageSet) -> dict[str, str]:
+    """The class of each item, by name: what ``choose_mixes`` takes."""
+    names = (pictures.classes[label] for label in pictures.labels)
+    return dict(zip(pictures.items, names, strict=True))
+
+
+def mixed_examples(mixes: Sequence[Mix], pictures: ImageSet) -> Examples:
+    """Mixed images to learn from, each called ``Mix.item`` as in people's answers about it."""
+    images = dict(zip(pictures.items, pictures.images, strict=True))
+    return Examples(tuple(mix.item for mix in mixes), mixed_images(mixes, images))
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a folder that holds something, before any work is done."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{folder} is not empty; name a new folder for the mixes.")
+
+
+def write_mixed(
+    mixes: Sequence[Mix],
+    pictures: ImageSet,
+    folder: Path,
+    *,
+    side: int | None = None,
+    settings: dict[str, Setting],
+) -> None:
+    """Write ``mixes.csv``, ``images/`` with a PNG file each, and how they were made as JSON.
+
+    Pictures are as large as those they are mixed of (S2-09), or ``side`` pixels along the longer
+    side, enlarged after mixing by Lanczos' filter. A file is called ``Mix.item``, with what no file
+    system takes replaced by ``_``. ``settings`` are what the mixes were chosen by.
+    """
+    check_new(folder)
+    examples = mixed_examples(mixes, pictures)
+    names = [UNSAFE.sub("_", item) for item in examples.items]
+    if len(set(names)) < len(names):
+        raise DataError("Two mixes would have the same file name; rename the items they are of.")
+    height, width, _ = examples.image_shape
+    images = examples.images
+    if side is not None:
+        factor = side / max(height, width)
+        size = (max(1, round(height * factor)), max(1, round(width * factor)))
+        images = resize(images, size)  # type: ignore[arg-type]
+    (folder / "images").mkdir(parents=True)
+    for name, image in zip(names, images, strict=True):
+        grey = image.shape[2] == 1
+        Image.fromarray(image[..., 0] if grey else image).save(folder / "images" / f"{name}.png")
+    write_mixes(mixes, folder / "mixes.csv")
+    step = Step("mix images", {**settings, "mixes": len(mixes), "side": side})
+    write_beside(folder / "mixes.csv", {"kind": "mixed images"}, (*pictures.provenance, step))
