@@ -9,7 +9,7 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from sfumato.cli.commands import app
-from sfumato.cli.elicit import SERVED, make_served_app
+from sfumato.cli.elicit import SERVED, make_served_app, way_in
 from sfumato.elicit.design.places import open_study
 from sfumato.errors import DataError, SfumatoError
 
@@ -99,7 +99,31 @@ def test_demo_is_a_working_study_of_digits(tmp_path: Path) -> None:
     assert result.exit_code == 0
     study = open_study(tmp_path / "demo")
     assert study.form == "distribution"
-    assert study.classes == tuple("0123456789")
+    assert study.classes[:3] == ("zero", "one", "two")  # numbers would look like the keys for them
+
+
+def test_short_demo_still_has_a_check(tmp_path: Path) -> None:
+    run(tmp_path / "demo", "--demo", "--trials", "2")
+
+    assert open_study(tmp_path / "demo").layout.checks_every == 2
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("link", "Answer yourself: http://h/?participant=me"),
+        (
+            "prolific",
+            "Address for Prolific: http://h/?PROLIFIC_PID={{%PROLIFIC_PID%}}"
+            "&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+        ),
+        ("mturk", "Address for MTurk: http://h/ (it adds who comes)."),
+    ],
+)
+def test_serving_says_how_people_get_in(tmp_path: Path, platform: str, expected: str) -> None:
+    run(tmp_path / "demo", "--demo", "--set", f'recruiting.platform="{platform}"')
+
+    assert way_in(tmp_path / "demo", "http://h/") == expected
 
 
 def test_demo_shows_any_question(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What tests of the elicitation server share: both databases, a small study, a desk to run it."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -16,11 +17,13 @@ import psycopg
 import pytest
 from playwright.sync_api import sync_playwright
 
+from sfumato.elicit.design.places import database_url as file_url
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection, collection_of
 from sfumato.elicit.session.screen import AnswerGiven, TrialScreen
 from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.copy import copy_collection
 from sfumato.elicit.storage.database import Connection, Database, open_database
 from sfumato.elicit.storage.schema import Picture, Stimulus
 from sfumato.elicit.storage.writer import run_once
@@ -149,34 +152,107 @@ class Desk:
             assert role != "main" or finished + reserved <= target
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A PostgreSQL server in a folder, which can be stopped and started again."""
+
+    folder: Path
+    tools: Path
+
+    def run(self, tool: str, *arguments: str) -> None:
+        # The server refuses to run as root.
+        as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        subprocess.run(
+            [*as_user, str(self.tools / tool), "-D", str(self.folder / "data"), *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.folder,
+            timeout=120,
+        )
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=60"
+        self.run("pg_ctl", "-l", str(self.folder / "log"), "-w", "-o", options, "start")
+
+    def stop(self) -> None:
+        """At once, as in a crash."""
+        self.run("pg_ctl", "-m", "immediate", "-w", "stop")
+
+
 @pytest.fixture(scope="session")
-def postgresql_server(needs: Callable[[str, str], None]) -> Iterator[str]:
-    """The address of a PostgreSQL server started for these tests, without a database name."""
+def cluster(needs: Callable[[str, str], None]) -> Iterator[Cluster]:
+    """A PostgreSQL server started for these tests."""
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # as Debian has them
     tools = installed[-1] if installed else Path(shutil.which("initdb") or "").parent
     if not (tools / "initdb").exists():
         needs("postgres", "PostgreSQL is not installed (no initdb).")
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path must be short
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # the server refuses to run as root
+    if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
-        as_user = ["runuser", "-u", "postgres", "--"]
-    cluster = folder / "data"
-
-    def run(*command: str) -> None:
-        subprocess.run(
-            [*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=120
-        )
-
-    run(str(tools / "initdb"), "-D", str(cluster), "-U", "tester", "-A", "trust", "-N")
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=60"
-    log = str(folder / "log")
-    run(str(tools / "pg_ctl"), "-D", str(cluster), "-l", log, "-w", "-o", options, "start")
+    made = Cluster(folder, tools)
+    made.run("initdb", "-U", "tester", "-A", "trust", "-N")
+    made.start()
     try:
-        yield f"postgresql://tester@/{{name}}?host={folder}"
+        yield made
     finally:
-        run(str(tools / "pg_ctl"), "-D", str(cluster), "-m", "immediate", "-w", "stop")
+        made.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(cluster: Cluster) -> str:
+    """The address of a PostgreSQL server started for these tests, without a database name."""
+    return f"postgresql://tester@/{{name}}?host={cluster.folder}"
+
+
+def empty_postgresql(server: str, *, schema: str = "public") -> str:
+    """The address of an empty database on a server.
+
+    One that is emptied each time: making and dropping many takes the disk minutes.
+    """
+    url = server.format(name="postgres")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = 'postgres' AND pid <> pg_backend_pid()"
+        )
+        connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+        connection.execute(f"CREATE SCHEMA {schema}")
+    return url if schema == "public" else f"{url}&options=-csearch_path%3D{schema}"
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A disk of a few megabytes, which can be full."""
+
+    folder: Path
+
+    def fill(self) -> None:
+        with (
+            contextlib.suppress(OSError),
+            (self.folder / "filler").open("wb", buffering=0) as file,
+        ):
+            while file.write(b"x" * 4096):
+                pass
+
+    def free(self) -> None:
+        (self.folder / "filler").unlink()
+
+    def mount(self, *options: str) -> bool:
+        command = ["mount", "-t", "tmpfs", *options, "tmpfs", str(self.folder)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def small_disk(needs: Callable[[str, str], None]) -> Iterator[SmallDisk]:
+    """A file system of its own, so that writing to it fails as on any disk that is full."""
+    disk = SmallDisk(Path(tempfile.mkdtemp(prefix="disk-", dir="/tmp")))
+    if not disk.mount("-o", "size=8m"):
+        disk.folder.rmdir()
+        needs("mount", "this user may not mount a small disk.")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk.folder)], check=True)
+    disk.folder.rmdir()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -184,17 +260,25 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a new empty database, once on SQLite and once on PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'study.sqlite'}"
-    server: str = request.getfixturevalue("postgresql_server")
-    url = server.format(name="postgres")
-    # One database that is emptied each time: making and dropping many takes the disk minutes.
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = 'postgres' AND pid <> pg_backend_pid()"
-        )
-        connection.execute("DROP SCHEMA public CASCADE")
-        connection.execute("CREATE SCHEMA public")
-    return url
+    return empty_postgresql(request.getfixturevalue("postgresql_server"))
+
+
+on_both = pytest.mark.parametrize("place_of_study", ["sqlite", "postgresql"], indirect=True)
+"""For tests of whole servers, which otherwise use the SQLite file of the study."""
+
+
+@pytest.fixture
+def place_of_study(request: pytest.FixtureRequest) -> Callable[[Path], str]:
+    """The address of the database of a study in a folder, on PostgreSQL a copy of it."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return file_url
+    url = empty_postgresql(request.getfixturevalue("postgresql_server"))
+
+    def copied(folder: Path) -> str:
+        copy_collection(open_database(file_url(folder)), open_database(url))
+        return url
+
+    return copied
 
 
 def fill_desk(database: Database, study: ElicitStudy, items: int, roles: dict[str, int]) -> Desk:

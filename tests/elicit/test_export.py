@@ -283,14 +283,14 @@ def test_s13_nor_in_our_other_files(
 
 @pytest.mark.parametrize("shape", ["judgments", "jspsych"])
 def test_s7_no_cell_of_a_csv_file_begins_a_formula(
-    desk_in_memory: Callable[..., Any], tmp_path: Path, shape: str
+    open_desk: Callable[..., Any], a_study: Callable[..., Any], tmp_path: Path, shape: str
 ) -> None:
     classes = ("=1+1", "+cmd", "-2", "@SUM(A1)")
-    desk = desk_in_memory(6, roles={}, classes=classes)
+    desk = open_desk(a_study(classes=classes), items=6)
     for place, text in enumerate(("=HYPERLINK(1)", "-1", "+1", "@x", "\tx", "plain")):
-        desk.connection.driver.execute(
-            "UPDATE stimulus SET item = ?, gold = ? WHERE id = ?",
-            (text, classes[place % 4], place + 1),
+        desk.rows(
+            f"UPDATE stimulus SET item = '{text}', gold = '{classes[place % 4]}' "
+            f"WHERE id = {place + 1} RETURNING id"
         )
     desk.finish(desk.enter(), "=1+1")
 
@@ -358,6 +358,26 @@ def test_what_other_tools_hold_is_read_back(
         back = {who: {name: float(x) for name, x in one.items()} for who, one in back.items()}
     assert back == {(item, who): json.loads(answer) for item, who, answer in direct}
     assert found.table["seconds"].to_list() == [1.0] * 12
+
+
+def test_what_a_distribution_is_not_is_exported_as_such(
+    desk_in_memory: Callable[..., Any], tmp_path: Path
+) -> None:
+    desk = desk_in_memory(1, roles={}, form="distribution", layout={"trials_per_person": 1})
+    token = desk.enter("ann")
+    said = {"cat": 60.0, "dog": 40.0, "ruled_out": ["deer"]}
+    desk.answer(token, desk.screen(token).trial.id, said)
+    paths = {shape: tmp_path / f"answers.{SUFFIXES[shape]}" for shape in ("potato", "label-studio")}
+    for shape, path in paths.items():
+        export(desk.connection, desk.collection.study, path, shape=shape)
+    export(desk.connection, desk.collection.study, tmp_path / "own.jsonl")
+
+    own = read(tmp_path / "own.jsonl", "sfumato", ReadOptions())
+    potato = read(paths["potato"], "potato", ReadOptions(classes=CLASSES, question="distribution"))
+    (task,) = json.loads(paths["label-studio"].read_text())
+    assert own.statements.ruled_out.tolist() == [[name == "deer" for name in CLASSES]]
+    assert own.statements.mass.tolist() == potato.statements.mass.tolist()
+    assert task["annotations"][0]["result"][-1]["value"] == {"choices": ["deer"]}
 
 
 def test_label_studio_holds_a_number_for_each_class(

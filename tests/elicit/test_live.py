@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.cli.elicit_live import change_by_one_more, measures_for
+from sfumato.cli.elicit_live import answers_to_converge, change_by_one_more, measures_for
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.live import Live
+from sfumato.elicit.live.effort import places_to_open
 from sfumato.elicit.live.views import items_page, overview, people_page
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import BackGiven, TrialScreen
@@ -243,6 +244,85 @@ def test_six_who_agree_have_converged_and_two_have_not() -> None:
 
     assert change_by_one_more(item, sure, 1)[0] < 0.02
     assert change_by_one_more(item[:2], sure[:2], 1)[0] > 0.02
+
+
+@pytest.mark.parametrize("people", [1, 2, 3, 6, 20])
+@pytest.mark.parametrize("threshold", [0.005, 0.02, 0.1])
+def test_answers_to_converge_is_where_the_expected_change_crosses_the_threshold(
+    people: int, threshold: float
+) -> None:
+    answers = np.random.default_rng(people).dirichlet(np.ones(4), people)
+    change = change_by_one_more(np.zeros(people, dtype=np.int64), answers, 1)
+    apart = 0.5 * np.abs(answers - answers.mean(axis=0)).sum(axis=1).mean()
+
+    (wanted,) = answers_to_converge(change, np.array([people]), outcomes=4, threshold=threshold)
+
+    def expected(count: float) -> float:  # the change with so many answers as far apart
+        return float((count * apart + 1 - 1 / 4) / (count + 1) ** 2)
+
+    assert expected(wanted) <= threshold + 1e-12
+    assert wanted == 1 or expected(wanted - 1) > threshold
+
+
+def test_item_nobody_answered_about_needs_nobody_knows_how_many() -> None:
+    found = answers_to_converge(np.array([np.nan]), np.array([0]), outcomes=4, threshold=0.02)
+
+    assert np.isnan(found[0])
+
+
+def test_places_are_suggested_for_complete_items_that_have_not_converged(
+    open_desk: Callable[..., Any], a_study: Callable[..., ElicitStudy]
+) -> None:
+    desk = open_desk(a_study(per_item=4, layout={"trials_per_person": 2}), items=2)
+    for person, said in enumerate(["cat", "dog", "deer", "cat"]):
+        token = desk.enter(f"person{person}")
+        for _ in range(2):
+            screen = desk.screen(token)
+            first = desk.rows(f"SELECT stimulus FROM trial WHERE id = {screen.trial.id}") == [(1,)]
+            desk.answer(token, screen.trial.id, said if first else "cat")
+    live = live_of(desk)
+    live.refresh()
+    most = {1: 4, 2: 2}  # who differ would need many more; of four classes six who agree are enough
+
+    assert live.threshold == desk.collection.study.converged_below == 0.02
+    assert places_to_open(live) == most
+    near = overview(live)["convergence"]
+    assert (near["complete_but_open"], near["places_to_open"]) == (2, 6)
+    assert near["hours"] == pytest.approx(near["answers"] * 1.0 / 3600)
+    desk.run(commands.pause, stimulus=1, paused=True, who="test")
+    live.refresh()
+    assert places_to_open(live) == {2: 2}
+
+
+def test_threshold_is_a_setting(
+    open_desk: Callable[..., Any], a_study: Callable[..., ElicitStudy]
+) -> None:
+    desk = open_desk(a_study(converged_below=0.3, layout={"trials_per_person": 1}), items=1)
+    desk.finish(desk.enter("ann"))
+
+    assert shown(live_of(desk))["progress"]["converged"] == 1  # (0 + 3/4)/2² < 0.3
+
+
+def test_bits_are_constraints_less_contradictions(
+    open_desk: Callable[..., Any], a_study: Callable[..., ElicitStudy]
+) -> None:
+    paid = {"recruiting": {"pay": 2.0}, "layout": {"trials_per_person": 4}}
+    desk = open_desk(a_study(form="distribution", per_item=2, **paid), items=4)
+    orders = [("cat", "dog", "deer", "horse"), ("dog", "cat", "deer", "horse")]
+    for person, order in enumerate(orders):
+        answer = dict(zip(order, (40, 30, 20, 10), strict=True))
+        desk.finish(desk.enter(f"person{person}"), answer)
+
+    told = shown(live_of(desk))["told"]
+    contradicted = 1 / 6  # of six pairs of classes, cat and dog
+    flipped = (1 - np.sqrt(1 - 2 * contradicted)) / 2
+    left = 1 + flipped * np.log2(flipped) + (1 - flipped) * np.log2(1 - flipped)
+    constraints = 4 * 4 * (4 + 4 - 2) // 2  # kn(k+n-2)/2 (S1-22)
+    assert told["constraints"] == constraints
+    assert told["contradicted"] == pytest.approx(contradicted)
+    assert told["bits_an_answer"] == pytest.approx(constraints * left / 4)
+    assert told["bits_a_second"] == pytest.approx(constraints * left / 4 / 1.0)
+    assert told["bits_for_pay"] == pytest.approx(constraints * left / 2.0)
 
 
 @pytest.mark.parametrize("form", ["pairs", "triplets", "mix", "sliders", "yes-no-unsure"])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.elicit.admin import admin_app
 from sfumato.elicit.export import export
-from sfumato.elicit.live import Agreed, Live, Measures, Reading
-from sfumato.elicit.session.answers import MixQuestion
+from sfumato.elicit.live import Agreed, Live, Measures, Reading, Told
+from sfumato.elicit.session.answers import AnyQuestion, MixQuestion
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.storage.writer import Writer
 from sfumato.judgments.comparisons import ComparisonQuestion
@@ -21,8 +21,17 @@ from sfumato.labels.aggregate import aggregate
 from sfumato.labels.agreement import between_people, krippendorff_nominal
 from sfumato.labels.build import DEFAULT_GAMMA, NONE_OF_THESE, RECIPES
 from sfumato.labels.labelset import CrowdLabels
+from sfumato.plan.information import FEWEST, Options, constraints
+from sfumato.plan.ratios import noisy
+from sfumato.plan.times import FORM_OF_QUESTION
 
-__all__ = ["RECIPE_OF_FORM", "change_by_one_more", "dashboard_with", "measures_for"]
+__all__ = [
+    "RECIPE_OF_FORM",
+    "answers_to_converge",
+    "change_by_one_more",
+    "dashboard_with",
+    "measures_for",
+]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -70,6 +79,12 @@ def measures_for(collection: Collection) -> Measures:
         outcomes=outcomes,
         read=read,
         change=change_by_one_more,
+        enough=lambda change, answers, threshold: answers_to_converge(
+            change, answers, outcomes=len(outcomes), threshold=threshold
+        ),
+        told=lambda item, person, probs, items: _told(
+            collection.question, outcomes, item, person, probs, items
+        ),
         intervals=lambda item, person, probs, items: _intervals(
             outcomes, item, person, probs, items
         ),
@@ -100,6 +115,23 @@ def change_by_one_more(item: Codes, probs: Array, items: int) -> Array:
     apart = np.bincount(item, weights=away, minlength=items)
     expected = (apart + 1 - 1 / probs.shape[1]) / (count + 1) ** 2
     return np.where(count > 0, expected, np.nan)
+
+
+def answers_to_converge(change: Array, answers: Codes, *, outcomes: int, threshold: float) -> Array:
+    """With how many answers ``change_by_one_more`` falls to the threshold, if a stays what it is.
+
+    a = Σᵢ ½‖xᵢ − m‖₁/n is how far answers lie from their mean. With u = n + 1 the change is
+    (a(u − 1) + 1 − 1/K)/u², which is θ at u = [a + √(a² + 4θ(1 − 1/K − a))]/2θ.
+
+    >>> change = change_by_one_more(np.array([0, 0]), np.array([[1.0, 0.0], [1.0, 0.0]]), 1)
+    >>> answers_to_converge(change, np.array([2]), outcomes=2, threshold=0.02)
+    array([4.])
+    """
+    unseen = 1 - 1 / outcomes
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = np.maximum(change * (answers + 1) ** 2 - unseen, 0) / answers
+    root = np.sqrt(np.maximum(apart**2 + 4 * threshold * (unseen - apart), 0))
+    return np.maximum(np.ceil((apart + root) / (2 * threshold) - 1 - 1e-9), 1)
 
 
 def _reader(
@@ -185,6 +217,36 @@ def _intervals(
         alone = np.bincount(item, minlength=items) == 1
         low[alone], high[alone] = 0.0, 1.0
     return low, high
+
+
+def _told(
+    question: AnyQuestion,
+    outcomes: tuple[str, ...],
+    item: Codes,
+    person: Codes,
+    probs: Array,
+    items: int,
+) -> Told | None:
+    """Triplet constraints (S1-21…), less what people's contradictions take away (S1-27)."""
+    # Brings 60 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
+    from sfumato.plan.pilot import error_rate
+
+    several = len(item) > 0 and bool((np.bincount(item) > 1).any())
+    if not isinstance(question, Question) or not several:
+        return None
+    classes = len(question.classes)
+    if min(items, classes) < FEWEST:
+        return None
+    options: Options = {}
+    kept = {"top-two": 2, "sparse": question.options.get("count")}.get(question.kind)
+    if question.kind == "top-class":
+        kept = len(question.options["subset"])
+    if kept is not None:
+        options["kept"] = kept
+    fixed = constraints(FORM_OF_QUESTION[question.kind], items=items, classes=classes, **options)
+    crowd = _crowd(outcomes, item, person, probs)
+    erred = error_rate(crowd, "agreement", draws=1, rng=np.random.default_rng(0))
+    return Told(fixed, erred.value, noisy(fixed, min(erred.flipped, 0.5), "capacity"))
 
 
 def _agreement(

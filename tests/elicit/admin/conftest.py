@@ -11,11 +11,13 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from PIL import Image
 from starlette.applications import Starlette
-from tests.elicit.conftest import Desk, fill_desk, make_study
+from tests.elicit.conftest import Desk, empty_postgresql, fill_desk, make_study
 
 from sfumato.cli.elicit_live import measures_for
 from sfumato.elicit.admin import admin_app
+from sfumato.elicit.design.places import IMAGES
 from sfumato.elicit.live import Live
 from sfumato.elicit.session.commands import proceed
 from sfumato.elicit.session.screen import DebriefScreen, ProceedGiven, TrialScreen
@@ -43,7 +45,9 @@ def write_export(path: Path) -> None:
     path.write_text("item,class\n", encoding="utf-8")
 
 
-def make_office(folder: Path, *, people: int = 4, **settings: Any) -> Office:
+def make_office(
+    folder: Path, *, people: int = 4, url: str | None = None, **settings: Any
+) -> Office:
     study = make_study(
         title="Animals & <i>others</i>",
         classes=("cat", "dog", SCRIPT),
@@ -53,9 +57,8 @@ def make_office(folder: Path, *, people: int = 4, **settings: Any) -> Office:
         rules=("checks",),
         per_item=5,
     )
-    desk = fill_desk(
-        open_database(f"sqlite:///{folder / 'study.sqlite'}"), study, 12, {"checks": 4}
-    )
+    database = open_database(url or f"sqlite:///{folder / 'study.sqlite'}")
+    desk = fill_desk(database, study, 12, {"checks": 4})
     desk.now = 1_750_000_000.0
     desk.rows("UPDATE stimulus SET gold = 'cat' WHERE role = 'check' RETURNING id")
     for number in range(people):
@@ -63,6 +66,9 @@ def make_office(folder: Path, *, people: int = 4, **settings: Any) -> Office:
     item = IMAGE.replace("'", "''")
     desk.rows(f"UPDATE stimulus SET item = '{item}' WHERE id = 1 RETURNING id")
     desk.rows("UPDATE participant SET pseudonym = '<b>pseu' WHERE id = 1 RETURNING id")
+    (folder / IMAGES).mkdir()
+    for (file,) in desk.rows("SELECT file FROM image"):
+        Image.new("L", (8, 8)).save(folder / IMAGES / file)
     writer = Writer(
         desk.database, desk.collection, rng=np.random.default_rng(0), clock=lambda: desk.now
     ).start()
@@ -86,10 +92,16 @@ def attend(desk: Desk, person: str, *, said: str, end: bool = True) -> str:
     return token
 
 
+office_on_both = pytest.mark.parametrize("office", ["sqlite", "postgresql"], indirect=True)
+
+
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
     """Four people answered: one always cat, one always dog, one always a class that is a script."""
-    made = make_office(tmp_path)
+    url = None
+    if getattr(request, "param", "sqlite") == "postgresql":
+        url = empty_postgresql(request.getfixturevalue("postgresql_server"))
+    made = make_office(tmp_path, url=url)
     yield made
     made.writer.stop()
     made.desk.connection.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.elicit.admin.conftest import (
     form_of,
     log_in,
     make_office,
+    office_on_both,
     visit,
 )
 
@@ -43,6 +45,7 @@ def test_s10_nobody_sees_anything_without_the_key(office: Office, page: str) -> 
     asyncio.run(run())
 
 
+@office_on_both
 def test_s10_login_gives_a_strict_cookie_and_is_logged(office: Office) -> None:
     async def run() -> None:
         async with browsing(office) as client:
@@ -84,6 +87,7 @@ def test_s10_there_is_no_default_key(office: Office) -> None:
         admin_app(office.writer, office.live, admin_key="")
 
 
+@office_on_both
 def test_s9_forms_need_their_token_and_their_origin(office: Office) -> None:
     async def steps(client: httpx.AsyncClient) -> None:
         form = await form_of(client)
@@ -121,6 +125,7 @@ def test_s9_pages_do_not_hide_the_origin_of_their_forms(office: Office) -> None:
     visit(office, steps)
 
 
+@office_on_both
 @pytest.mark.parametrize("page", [*PAGES, "data.json", "data.json?items=all"])
 def test_s5_names_ids_and_words_are_shown_as_text(office: Office, page: str) -> None:
     async def steps(client: httpx.AsyncClient) -> None:
@@ -138,6 +143,7 @@ def test_s5_names_ids_and_words_are_shown_as_text(office: Office, page: str) -> 
     visit(office, steps)
 
 
+@office_on_both
 def test_acts_change_the_collection_and_are_in_the_log(office: Office) -> None:
     async def steps(client: httpx.AsyncClient) -> None:
         form = await form_of(client)
@@ -176,6 +182,32 @@ def test_acts_change_the_collection_and_are_in_the_log(office: Office) -> None:
     assert office.desk.count("participant") == 3
 
 
+@office_on_both
+def test_places_open_for_items_that_are_complete_and_have_not_converged(office: Office) -> None:
+    # One person of each class answered about every item; now that is all that was wanted.
+    office.desk.rows("UPDATE stimulus SET target = finished WHERE role = 'main' RETURNING id")
+    before = dict(office.desk.rows("SELECT id, target FROM stimulus WHERE role = 'main'"))
+
+    async def steps(client: httpx.AsyncClient) -> None:
+        text = (await client.get("/admin/items")).text
+        form = await form_of(client)
+        shown = re.search(r"Open (\d+) places about (\d+) items", text)
+        assert shown is not None
+        reply = await client.post("/admin/act", data={"act": "open-places", "form": form})
+        assert f"{shown[1]} places are open about {shown[2]} items" in reply.text
+        assert "Open " + shown[1] not in (await client.get("/admin/items")).text
+
+    visit(office, steps)
+    after = dict(office.desk.rows("SELECT id, target FROM stimulus WHERE role = 'main'"))
+    answered = [one for one, target in before.items() if target > 0]
+    assert all(before[one] < after[one] <= 2 * before[one] for one in answered)
+    assert office.desk.rows("SELECT count(*) FROM audit WHERE what = 'open places'") == [
+        (len(answered),)
+    ]
+    office.desk.check_counters()
+
+
+@office_on_both
 def test_rules_are_previewed_applied_and_undone(office: Office) -> None:
     async def steps(client: httpx.AsyncClient) -> None:
         text = (await client.get("/admin/rules")).text
@@ -220,6 +252,7 @@ def test_people_who_may_still_answer_are_not_found_by_rules(office: Office) -> N
     visit(office, steps)
 
 
+@office_on_both
 def test_data_json_is_whole_and_current(office: Office) -> None:
     async def steps(client: httpx.AsyncClient) -> None:
         data = (await client.get("/admin/data.json?items=all")).json()

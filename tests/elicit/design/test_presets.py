@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,29 @@ def test_preset_is_told_on_its_page(name: str) -> None:
     page = (Path(__file__).parents[3] / "docs" / "elicit.md").read_text(encoding="utf-8")
 
     assert f"| `{name}` | {PRESETS[name].about} |" in page
+
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_is_shown_in_the_documentation_in_its_own_words(name: str) -> None:
+    text = (DOCS / "elicit-presets.md").read_text(encoding="utf-8")
+    start = text.index(f"## `{name}`\n")
+    section = text[start : text.index("\n## ", start)]
+
+    assert f"\n> {PRESETS[name].wording}\n" in section
+    assert f"({PRESETS[name].rows})" in section
+    assert "Recorded: " in section
+    for size in ("wide", "narrow"):
+        assert f"(elicit/{name}-{size}.png)" in section
+
+
+def test_pictures_of_the_documentation_are_there_small_and_shown() -> None:
+    text = (DOCS / "elicit-presets.md").read_text(encoding="utf-8")
+    pictures = {path.name: path.stat().st_size for path in (DOCS / "elicit").glob("*.png")}
+    named = set(re.findall(r"\(elicit/([^)]+\.png)\)", text))
+
+    assert named == set(pictures)
+    assert max(pictures.values()) < 60_000
+    assert sum(pictures.values()) < 2_000_000

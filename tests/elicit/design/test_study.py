@@ -123,6 +123,7 @@ def test_wrong_value_is_named_with_its_place(changes: dict[str, Any], said: str)
         ({"layout": {"checks_every": 26}}, "nobody would meet a check"),
         ({"recruiting": {"completion_url": "https://example.org"}}, "has {code} in the place"),
         ({"recruiting": {"completion_url": "javascript:{code}"}}, "begins with https://"),
+        ({"recruiting": {"completion_url": "http://example.org/{code}"}}, "begins with https://"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes: dict[str, Any], said: str) -> None:

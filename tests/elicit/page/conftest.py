@@ -119,9 +119,10 @@ class Place:
 
     folder: Path
     url: str
+    database: str
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        with open_database(database_url(self.folder)).connect() as connection:
+        with open_database(self.database).connect() as connection:
             cursor = connection.driver.cursor()
             cursor.execute(sql)
             found: list[tuple[Any, ...]] = cursor.fetchall()
@@ -145,7 +146,13 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     """Make and serve a study of a preset; three trials a person and no welcome unless asked."""
     with ExitStack() as stack:
 
-        def make(preset: str, **changes: Any) -> Place:
+        def make(
+            preset: str,
+            *,
+            store: Callable[[Path], str] = database_url,
+            make_admin: Callable[[Any], Any] | None = None,
+            **changes: Any,
+        ) -> Place:
             folder = tmp_path_factory.mktemp("place") / preset
             images = pictures(12)
             form = PRESETS[preset].form
@@ -180,6 +187,8 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
                     "debrief": [],
                 }
             new_study(folder, images=images, preset=preset, seed=0, **(settings | changes))
-            return Place(folder, stack.enter_context(served(served_app(folder, limits=FAST))))
+            database = store(folder)
+            app = served_app(folder, database=database, limits=FAST, make_admin=make_admin)
+            return Place(folder, stack.enter_context(served(app)), database)
 
         yield make

@@ -35,7 +35,7 @@ KEYS: dict[str, tuple[list[str], Answer]] = {
     "sparse": (["4", "End", "6", "Home", "Enter"], {"cat": 1, "dog": 0}),
     "distribution": (
         ["4", "4", "6", "6", "Shift+6", "x", "1", "t", "Enter"],
-        {"cat": 95, "dog": 5, "airplane": 0},
+        {"cat": 95, "dog": 5, "ruled_out": ["airplane"]},
     ),
     "pairs": (["4", "Enter"], {"rating": 4}),
     "triplets": (["ArrowLeft"], {"closer": "first"}),
@@ -94,7 +94,7 @@ TAPS: dict[str, tuple[Callable[[Any], None], Answer]] = {
         {"airplane": 0, "automobile": 0, "bird": 0, "cat": HALF},
     ),
     "sparse": (_tap_sparse, {"cat": HALF, "dog": HALF}),
-    "distribution": (_tap_chips, {"cat": 95, "dog": 5, "airplane": 0}),
+    "distribution": (_tap_chips, {"cat": 95, "dog": 5, "ruled_out": ["airplane"]}),
     "pairs": (lambda page: page.locator("label.point", has_text="4").tap(), {"rating": 4}),
     "triplets": (lambda page: page.locator("button.choice").first.tap(), {"closer": "first"}),
     "mix": (_tap_mix, {"perceived": HALF, "confidence": HALF}),
@@ -178,9 +178,10 @@ def test_chips_always_sum_to_the_whole(
     ann.press("Enter")
     ann.wait_for_trial(4)
     stored = [json.loads(row[0]) for row in place.rows("SELECT answer FROM answer ORDER BY trial")]
+    assert stored[1].pop("ruled_out") == CLASSES[:7]
     assert all(abs(sum(answer.values()) - 100) < 1e-7 for answer in stored)
     assert stored[0]["cat"] == 5 and stored[0]["ship"] == pytest.approx(95 / 9)
-    assert stored[1]["horse"] == pytest.approx(100 / 3) and stored[1]["cat"] == 0
+    assert stored[1]["horse"] == pytest.approx(100 / 3) and "cat" not in stored[1]
     assert stored[2] == {"cat": 60, "dog": 40}
 
 
@@ -193,6 +194,10 @@ def test_guarded_form_points_contradictions_out_and_going_back_shows_the_answer(
     ann.press("4", *"70", "Enter", "6", *"40", "Enter", "4", "Enter")
     status = ann.page.locator("#status").inner_text()
     assert "more than the whole" in status and "also marked as definitely not" in status
+    for size in (NARROW, WIDE):
+        ann.page.set_viewport_size(size)
+        nothing_scrolls(ann.page)
+        no_violations(ann.page)
     assert place.rows("SELECT count(*) FROM answer") == [(0,)]
     ann.press("4")
     ann.page.locator("[name=second_percent]").fill("3O")  # a letter

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.elicit.page.conftest import Place, Visitor
+from tests.elicit.page.conftest import NARROW, WIDE, Place, Visitor
 from tests.elicit.page.look import no_violations
 
 
@@ -33,7 +33,9 @@ def test_r2_answer_given_offline_is_kept_shown_as_unsent_and_sent_once(
     ann.page.context.set_offline(True)
     ann.press("4")
     ann.page.get_by_text("kept here but not sent yet").wait_for()
-    no_violations(ann.page)
+    for size in (NARROW, WIDE):
+        ann.page.set_viewport_size(size)
+        no_violations(ann.page)
     ann.press("5")  # nothing else can be answered meanwhile
     ann.page.wait_for_timeout(1500)  # a second attempt fails too
     assert answers_of(place) == 0

@@ -267,6 +267,8 @@ def test_guarded_accepts_what_is_not_a_contradiction(a_study: Any) -> None:
         ("distribution", {"cat": 60, "dog": 30}, "mass-under"),
         ("distribution", {"cat": 60, "dog": 50}, "mass-over"),
         ("distribution", {"cat": 0}, "nothing-stated"),
+        ("distribution", {"cat": 100, "ruled_out": ["cat"]}, "chosen-and-ruled-out"),
+        ("distribution", {"cat": 100, "ruled_out": list(CLASSES)}, "everything-ruled-out"),
         ("sliders", {"cat": 1}, "unanswered"),
         ("sparse", {"cat": 1}, "unanswered"),
         ("yes-no-unsure", {"cat": "yes"}, "unanswered"),
@@ -274,6 +276,16 @@ def test_guarded_accepts_what_is_not_a_contradiction(a_study: Any) -> None:
 )
 def test_guarded_refuses_unfinished_forms(form: str, answer: Any, fault: str, a_study: Any) -> None:
     assert ("", fault) in faults(question(form, a_study), answer)
+
+
+@pytest.mark.parametrize("listed", ["dog", {"dog": 1}, ["dog", "dog"], ["lynx"], [3], [["dog"]]])
+def test_what_a_distribution_is_not_must_be_a_list_of_classes(listed: Any, a_study: Any) -> None:
+    asked = question("distribution", a_study)
+
+    ((field, fault),) = faults(asked, {"cat": 100, "ruled_out": listed})
+
+    assert (field, fault) == ("ruled_out", "malformed")
+    check_answer(asked, {"cat": 100, "ruled_out": ["dog"]}, mode="guarded", shown={})
 
 
 def test_equal_answers_are_equal_texts(a_study: Any) -> None:

@@ -139,7 +139,7 @@ def test_places_are_capped_and_those_who_left_for_good_give_theirs_back(
     assert ben
 
 
-def test_s11_a_thousand_forged_ids_are_capped_and_those_inside_unaffected(
+def test_s11_a_hundred_forged_ids_are_capped_and_those_inside_unaffected(
     open_desk: Any, a_study: Any
 ) -> None:
     desk = open_desk(a_study(recruiting={"places": 3}))

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import ProceedGiven
 from sfumato.elicit.storage import copy as copying
@@ -160,6 +161,10 @@ def test_r7_copy_that_went_wrong_is_removed(
 def test_source_without_a_collection_is_refused(target: Database, tmp_path: Path) -> None:
     empty = open_database(f"sqlite:///{tmp_path / 'empty.sqlite'}")
 
+    with pytest.raises(Unavailable, match="is not there"):
+        copy_collection(empty, target)
+    assert not empty.path.exists()
+    empty.connect().close()
     with pytest.raises(DataError, match="holds no collection"):
         copy_collection(empty, target)
 

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from sfumato.elicit.refusals import Unavailable
-from sfumato.elicit.storage import sql, store
+from sfumato.elicit.storage import schema, sql, store
 from sfumato.elicit.storage.database import (
     DATABASE_ERRORS,
     Prepared,
@@ -55,6 +55,40 @@ def test_r8_database_that_is_gone_is_unavailable(url: str) -> None:
         open_database(url).connect()
 
     assert refused.value.status == 503
+
+
+def test_r8_file_that_was_removed_is_neither_written_to_nor_made_anew(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'a.sqlite'}")
+    with database.connect() as connection:
+        schema.create_all(connection)
+        database.path.unlink()
+
+        with pytest.raises(Unavailable, match=r"a\.sqlite was removed or replaced"):
+            connection.begin()
+    for join in (database.rejoin, database.reader):
+        with pytest.raises(Unavailable, match=r"a\.sqlite is not there"):
+            join()
+    assert not database.path.exists()
+
+
+def test_r8_commit_into_a_removed_file_is_no_commit(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'a.sqlite'}")
+    with database.connect() as connection:
+        schema.create_all(connection)
+        connection.begin()
+        schema.set_meta(connection, "key", "value")
+        database.path.unlink()
+
+        with pytest.raises(Unavailable, match="was removed"):
+            connection.commit()
+
+
+def test_r6_what_is_no_database_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.sqlite"
+    file.write_bytes(b"no database " * 1000)
+
+    with pytest.raises(DataError, match=r"a\.sqlite is damaged, or no SQLite database"):
+        open_database(f"sqlite:///{file}").connect()
 
 
 def test_reader_cannot_write(desk: Any) -> None:

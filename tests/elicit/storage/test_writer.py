@@ -201,8 +201,8 @@ def test_r8_database_gone_is_unavailable(tmp_path: Path, desk: Any) -> None:
 
 
 def test_full_disk_within_a_command_fails_the_whole_group(tmp_path: Path, study: Any) -> None:
-    from sfumato.elicit.storage import schema
     from sfumato.elicit.session.collection import collection_of
+    from sfumato.elicit.storage import schema
 
     database = open_database(f"sqlite:///{tmp_path / 'a.sqlite'}")
     with database.connect() as connection:
@@ -229,8 +229,8 @@ def test_full_disk_within_a_command_fails_the_whole_group(tmp_path: Path, study:
 
 
 def test_groups_share_a_flush_on_sqlite(tmp_path: Path, study: Any) -> None:
-    from sfumato.elicit.storage import schema
     from sfumato.elicit.session.collection import collection_of
+    from sfumato.elicit.storage import schema
 
     database = open_database(f"sqlite:///{tmp_path / 'a.sqlite'}")
     with database.connect() as connection:

@@ -2,9 +2,14 @@
 
 import asyncio
 import itertools
+import os
 import shutil
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,6 +31,7 @@ from sfumato.elicit.web.app import make_app
 
 CLASSES = ("cat", "dog", "<img src=x onerror=alert(1)>")
 NOW = 1_800_000_000.0
+ADMIN_KEY = "a long key for tests only"
 
 
 def make_study(folder: Path, preset: str = "choose-one", **changes: Any) -> Path:
@@ -154,6 +160,7 @@ class Site:
         method: str = "GET",
         headers: dict[str, str] | None = None,
         chunks: tuple[bytes, ...] = (b"",),
+        query: bytes = b"",
     ) -> tuple[int, dict[str, str], bytes]:
         """A request that no client would send: the path is not tidied, bodies have no length."""
         sent: list[Any] = []
@@ -162,7 +169,7 @@ class Site:
             "method": method,
             "path": path,
             "raw_path": path.encode(),
-            "query_string": b"",
+            "query_string": query,
             "root_path": "",
             "scheme": "http",
             "http_version": "1.1",
@@ -252,22 +259,25 @@ async def open_site(
     *,
     address: str = "198.51.100.7",
     database: str | None = None,
+    make_admin: Callable[[Writer], Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Site]:
-    time = [NOW]
+    moment = [NOW]
     writer = Writer(
         open_database(database or file_url(folder)),
         collection_of(open_study(folder), read_key(folder)),
         rng=np.random.default_rng(0),
-        clock=lambda: time[0],
+        clock=lambda: moment[0],
     )
-    app = make_app(folder, writer=writer, clock=lambda: time[0], **settings)
+    if make_admin is not None:
+        settings["admin"] = make_admin(writer)
+    app = make_app(folder, writer=writer, clock=lambda: moment[0], **settings)
     transport = httpx.ASGITransport(app=app, client=(address, 1))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://site") as client,
     ):
-        yield Site(app, writer, client, time)
+        yield Site(app, writer, client, moment)
 
 
 async def _visit(
@@ -278,13 +288,55 @@ async def _visit(
 
 
 @pytest.fixture
-def visit(study_folder: Path) -> Callable[..., None]:
+def visit(study_folder: Path, place_of_study: Callable[[Path], str]) -> Callable[..., None]:
     """Tell a story about a site that serves the study."""
 
     def run(story: Callable[[Site], Awaitable[None]], **settings: Any) -> None:
-        asyncio.run(_visit(settings.pop("folder", study_folder), story, settings))
+        folder = settings.pop("folder", study_folder)
+        settings.setdefault("database", place_of_study(folder))
+        asyncio.run(_visit(folder, story, settings))
 
     return run
+
+
+def command(*arguments: object) -> list[str]:
+    """The command ``sfumato elicit serve`` in a process of its own."""
+    start = "from sfumato.cli import main; main()"
+    return [sys.executable, "-c", start, "elicit", "serve", *map(str, arguments)]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[bytes], str, Path]]]:
+    """Start a server on a free port; the process, its address, its log."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(folder: Path, *options: object) -> tuple[subprocess.Popen[bytes], str, Path]:
+        with closing(socket.socket()) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        log = tmp_path / "log"
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                command(folder, "--port", port, *options),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "SFUMATO_ADMIN_KEY": ADMIN_KEY},
+            )
+        started.append(process)
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(600):
+            try:
+                if httpx.get(f"{address}/health").status_code == 200:
+                    return process, address, log
+            except httpx.TransportError:
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

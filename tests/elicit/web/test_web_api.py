@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.elicit.conftest import on_both
 
 from sfumato.elicit.design.presets import PRESETS
 from sfumato.elicit.refusals import Unavailable
@@ -41,6 +42,7 @@ def test_simulated_annotators_finish_every_preset_and_rows_equal_acknowledgement
     visit(story, folder=folder)
 
 
+@on_both
 def test_s1_forged_truncated_and_missing_tokens_are_refused_and_store_nothing(visit: Any) -> None:
     async def story(site: Any) -> None:
         token = await site.enter()
@@ -58,6 +60,7 @@ def test_s1_forged_truncated_and_missing_tokens_are_refused_and_store_nothing(vi
     visit(story)
 
 
+@on_both
 def test_s1_token_of_a_session_left_for_too_long_is_refused(visit: Any) -> None:
     async def story(site: Any) -> None:
         token = await site.enter()
@@ -68,6 +71,7 @@ def test_s1_token_of_a_session_left_for_too_long_is_refused(visit: Any) -> None:
     visit(story)
 
 
+@on_both
 def test_s2_trials_of_others_and_of_nobody_are_refused(visit: Any) -> None:
     async def story(site: Any) -> None:
         ann, ben = await site.enter("ann"), await site.enter("ben")
@@ -81,6 +85,7 @@ def test_s2_trials_of_others_and_of_nobody_are_refused(visit: Any) -> None:
     visit(story)
 
 
+@on_both
 def test_s3_fifty_copies_of_one_answer_are_one_row(visit: Any) -> None:
     async def story(site: Any) -> None:
         token = await site.enter()
@@ -134,6 +139,7 @@ def test_s4_body_that_is_no_answer_is_refused(visit: Any, body: bytes, status: i
     visit(story)
 
 
+@on_both
 @pytest.mark.parametrize("answer", ["unicorn", 5, None, {"cat": 1}, ["cat"], "cat\x00", "\ud800"])
 def test_s4_answer_that_the_question_does_not_allow_names_its_faults(
     visit: Any, answer: Any
@@ -194,6 +200,7 @@ def test_s4_other_content_types_are_refused(visit: Any, headers: dict[str, str])
     visit(story)
 
 
+@on_both
 def test_s15_nothing_is_stored_for_somebody_who_does_not_agree(
     visit: Any, change_study: Callable[..., Any]
 ) -> None:
@@ -213,6 +220,7 @@ def test_s15_nothing_is_stored_for_somebody_who_does_not_agree(
     visit(story)
 
 
+@on_both
 def test_s16_role_gold_source_and_item_never_reach_the_browser(visit: Any, study_of: Any) -> None:
     folder = study_of("choose-one", layout={"checks_every": 2, "practice": 2}, per_item=3)
     hidden = ("gold", "secret", "role", '"view', "stimulus", "item", "excluded", "check")
@@ -246,6 +254,7 @@ def test_s16_role_gold_source_and_item_never_reach_the_browser(visit: Any, study
     visit(story, folder=folder)
 
 
+@on_both
 def test_s16_right_answers_to_the_comprehension_questions_are_not_sent(
     visit: Any, change_study: Callable[..., Any]
 ) -> None:
@@ -288,6 +297,7 @@ def test_back_shows_the_answer_again_and_takes_another(visit: Any, change_study:
     visit(story)
 
 
+@on_both
 def test_r1_answer_is_acknowledged_only_after_its_commit(
     visit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +327,7 @@ def test_r1_answer_is_acknowledged_only_after_its_commit(
     visit(story)
 
 
+@on_both
 def test_r3_reload_and_second_tab_get_the_same_open_trial(visit: Any) -> None:
     async def story(site: Any) -> None:
         token = await site.enter()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.elicit.conftest import on_both
 
 from sfumato.elicit.web import limits
 from sfumato.elicit.web.limits import Buckets, Limits, address_key
@@ -19,6 +20,7 @@ def allowed(buckets: Buckets, key: str) -> bool:
     return True
 
 
+@on_both
 def test_s11_five_answers_at_once_then_one_in_200_ms(visit: Any) -> None:
     async def story(site: Any) -> None:
         token = await site.enter()
@@ -37,6 +39,7 @@ def test_s11_five_answers_at_once_then_one_in_200_ms(visit: Any) -> None:
     visit(story)
 
 
+@on_both
 def test_s11_one_thousand_forged_people_are_capped_and_an_honest_one_gets_in(
     visit: Any, study_folder: Any, site_of: Any
 ) -> None:
@@ -50,12 +53,14 @@ def test_s11_one_thousand_forged_people_are_capped_and_an_honest_one_gets_in(
         assert statuses.count(200) <= 30 + 6
         assert statuses.count(200) + statuses.count(429) == 1_000
         assert site.count("participant") == statuses.count(200)
-        async with site_of(study_folder, address="203.0.113.9") as elsewhere:
+        same = site.writer.database.url
+        async with site_of(study_folder, database=same, address="203.0.113.9") as elsewhere:
             assert await elsewhere.enter("honest")
 
     visit(story)
 
 
+@on_both
 def test_s11_places_of_the_study_are_a_cap(visit: Any, change_study: Any) -> None:
     change_study(recruiting={"places": 2})
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.elicit.conftest import on_both
 
 from sfumato.elicit.web.webhook import signature_of
 
@@ -152,6 +153,7 @@ def test_s18_signature_is_that_of_prolifics_documentation() -> None:
     assert signature_of("key", "1700000000", b'{"a": 1}') == expected
 
 
+@on_both
 @pytest.mark.usefixtures("prolific")
 @pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT"])
 def test_s18_submission_that_was_given_back_frees_its_places_at_once(
@@ -172,6 +174,7 @@ def test_s18_submission_that_was_given_back_frees_its_places_at_once(
     visit(story, webhook_secret=SECRET)
 
 
+@on_both
 @pytest.mark.usefixtures("prolific")
 @pytest.mark.parametrize(
     "wrong",
@@ -190,6 +193,7 @@ def test_s18_message_that_is_forged_changed_or_old_does_nothing(
     visit(story, webhook_secret=SECRET)
 
 
+@on_both
 @pytest.mark.usefixtures("prolific")
 def test_s18_replayed_message_and_those_about_others_change_nothing(visit: Any) -> None:
     async def story(site: Any) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from starlette.responses import PlainTextResponse
+from tests.elicit.conftest import on_both
 
+from sfumato.elicit.storage import store
 from sfumato.elicit.web.app import make_app
 from sfumato.elicit.web.security import check_address, headers_for
 from sfumato.errors import DataError
@@ -17,6 +19,7 @@ POLICY = (
 )
 
 
+@on_both
 def test_s5_headers_are_on_every_response(visit: Any) -> None:
     async def story(site: Any) -> None:
         token = await site.enter()
@@ -50,6 +53,7 @@ def test_s5_only_images_are_kept_for_ever_and_the_api_not_at_all(visit: Any) -> 
     visit(story)
 
 
+@on_both
 def test_s5_markup_in_the_settings_is_text_in_the_page(visit: Any, change_study: Any) -> None:
     change_study(title="<script>alert(1)</script>")
 
@@ -101,6 +105,7 @@ def test_s6_only_ids_from_the_table_are_images(visit: Any, name: str) -> None:
     visit(story)
 
 
+@on_both
 def test_s6_image_is_served_by_its_id_but_not_by_its_file_or_through_a_link(
     visit: Any, study_folder: Path
 ) -> None:
@@ -121,6 +126,7 @@ def test_s6_image_is_served_by_its_id_but_not_by_its_file_or_through_a_link(
     visit(story)
 
 
+@on_both
 @pytest.mark.parametrize(
     ("origin", "status"),
     [
@@ -176,6 +182,7 @@ def test_s10_key_that_can_be_guessed_is_refused_anywhere() -> None:
         check_address("127.0.0.1", "secret")
 
 
+@on_both
 def test_s13_ids_are_in_one_table_and_in_no_log(
     visit: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -185,19 +192,12 @@ def test_s13_ids_are_in_one_table_and_in_no_log(
         token = await site.enter("CANARY42")
         await site.finish(token)
 
-        with site.writer.database.reader() as connection:
-            names = [
-                row[0]
-                for row in connection.driver.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                )
-            ]
-            holding = [
-                name
-                for name in names
-                for row in connection.driver.execute(f"SELECT * FROM {name}")
-                if "CANARY42" in str(row) or "198.51.100.7" in str(row)
-            ]
+        holding = [
+            name
+            for name in store.tables.tables
+            for row in site.rows(f"SELECT * FROM {name}")
+            if "CANARY42" in str(row) or "198.51.100.7" in str(row)
+        ]
         assert holding == ["participant_identity"]
 
     visit(story)

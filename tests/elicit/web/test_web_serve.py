@@ -1,66 +1,28 @@
 """A real server process: keep-alive, stopping under load, and what it writes to its log."""
 
 import asyncio
+import contextlib
 import os
 import signal
-import socket
-import sqlite3
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
+from tests.elicit.conftest import on_both
+from tests.elicit.web.conftest import ADMIN_KEY, command
 
+from sfumato.elicit.storage.backup import check_integrity
+from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.web.serve import check_workers, run_server
 from sfumato.errors import DataError
 
 PEOPLE = 12
 CANARY = "CANARY77"
-
-
-def command(*arguments: object) -> list[str]:
-    start = "from sfumato.cli import main; main()"
-    return [sys.executable, "-c", start, "elicit", "serve", *map(str, arguments)]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[bytes], str, Path]]]:
-    """Start a server on a free port; the process, its address, its log."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def run(folder: Path, *options: object) -> tuple[subprocess.Popen[bytes], str, Path]:
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        log = tmp_path / "log"
-        with log.open("wb") as file:
-            process = subprocess.Popen(
-                command(folder, "--port", port, *options),
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-            )
-        started.append(process)
-        address = f"http://127.0.0.1:{port}"
-        for _ in range(600):
-            try:
-                if httpx.get(f"{address}/health").status_code == 200:
-                    return process, address, log
-            except httpx.TransportError:
-                assert process.poll() is None, log.read_text()
-                time.sleep(0.1)
-        raise AssertionError("the server did not start")
-
-    yield run
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 async def work(address: str, person: int, acknowledged: list[int]) -> None:
@@ -86,36 +48,51 @@ async def work(address: str, person: int, acknowledged: list[int]) -> None:
             return
 
 
+async def watch(address: str, heard: list[str]) -> None:
+    """A dashboard that stays open until the server goes away."""
+    async with httpx.AsyncClient(base_url=address, timeout=20) as client:
+        await client.post("/admin/login", data={"key": ADMIN_KEY})
+        async with client.stream("GET", "/admin/events") as stream:
+            with contextlib.suppress(httpx.TransportError):
+                async for line in stream.aiter_lines():
+                    heard.append(line)
+
+
+@on_both
 def test_r9_stop_under_load_ends_in_ten_seconds_and_loses_no_acknowledged_answer(
-    study_folder: Path, change_study: Any, start: Any
+    study_folder: Path, change_study: Any, start: Any, place_of_study: Callable[[Path], str]
 ) -> None:
     change_study(layout={"trials_per_person": 12})
-    process, address, log = start(study_folder)
+    url = place_of_study(study_folder)
+    process, address, log = start(study_folder, "--database", url)
     acknowledged: list[int] = []
+    heard: list[str] = []
 
     async def load() -> float:
         workers = [
             asyncio.create_task(work(address, person, acknowledged)) for person in range(PEOPLE)
         ]
-        while len(acknowledged) < 20:
+        watching = asyncio.create_task(watch(address, heard))
+        while len(acknowledged) < 20 or "event: changed" not in heard:
             await asyncio.sleep(0.01)
         begun = time.monotonic()
         process.send_signal(signal.SIGTERM)
         await asyncio.to_thread(process.wait, 20)
         stopped = time.monotonic() - begun
-        await asyncio.gather(*workers)
+        await asyncio.gather(watching, *workers)
         return stopped
 
     stopped = asyncio.run(asyncio.wait_for(load(), 60))
 
-    with closing(sqlite3.connect(study_folder / "study.sqlite")) as connection:
-        stored = {row[0] for row in connection.execute("SELECT trial FROM answer")}
-        intact = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    with open_database(url).connect() as connection:
+        cursor = connection.driver.cursor()
+        stored = {row[0] for row in cursor.execute("SELECT trial FROM answer").fetchall()}
+        if connection.dialect == "sqlite":
+            check_integrity(connection, "The database")
     assert stopped < 10
     assert process.returncode in (0, -signal.SIGTERM)
     assert len(set(acknowledged)) == len(acknowledged) < PEOPLE * 12
     assert set(acknowledged) <= stored
-    assert intact == "ok"
     assert CANARY not in log.read_text()  # S13
     assert "Traceback" not in log.read_text()
 

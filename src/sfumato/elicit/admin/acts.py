@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 
 from sfumato.elicit.live import Live
+from sfumato.elicit.live.effort import places_to_open
 from sfumato.elicit.live.whatif import preview_rule
 from sfumato.elicit.refusals import BadAnswer, Conflict, Fault
 from sfumato.elicit.session import commands
@@ -20,15 +21,29 @@ from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.writer import Writer
 from sfumato.names import find
 
-__all__ = ["ACTS", "Act", "decide_pay", "note", "perform"]
+__all__ = ["ACTS", "Act", "decide_pay", "note", "open_places", "perform"]
 
 LONGEST_REASON = 500
+MOST_PLACES = 1_000
+"""Of one item; as for ``per_item``."""
 
 _PAY = prepare(
     sa.update(store.participant)
     .where(store.participant.c.id == sa.bindparam("participant"))
     .values(paid=sa.bindparam("paid"))
     .returning(store.participant.c.id)
+)
+
+_stimulus = store.stimulus
+_OPEN_PLACES = prepare(
+    sa.update(_stimulus)
+    .where(
+        _stimulus.c.id == sa.bindparam("stimulus"),
+        _stimulus.c.role == sa.literal_column("'main'"),
+        _stimulus.c.target <= sa.bindparam("most", type_=sa.Integer),
+    )
+    .values(target=_stimulus.c.target + sa.bindparam("places", type_=sa.Integer))
+    .returning(_stimulus.c.target)
 )
 
 
@@ -65,6 +80,26 @@ def decide_pay(
         raise Conflict(f"There is no participant {participant}.")
     about = {"participant": participant, "refused": refused}
     note_act(connection, who, "pay", about, now=now)
+
+
+def open_places(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    stimulus: int,
+    places: int,
+    who: str,
+) -> int:
+    """Let more people answer about an item than the study began with; how many may now."""
+    row = connection.one(_OPEN_PLACES, stimulus=stimulus, places=places, most=MOST_PLACES - places)
+    if places < 1 or row is None:
+        raise Conflict(
+            f"There is no main item {stimulus}, or it would have more than {MOST_PLACES} places."
+        )
+    note_act(connection, who, "open places", {"stimulus": stimulus, "places": places}, now=now)
+    return int(row.target)
 
 
 @dataclass(frozen=True)
@@ -171,6 +206,18 @@ async def _pause_converged(writer: Writer, live: Live, form: Mapping[str, str], 
     return f"{len(stimuli)} items that have converged are not shown to more people."
 
 
+async def _open_places(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
+    await run_in_threadpool(live.refresh)
+    more = await run_in_threadpool(places_to_open, live)
+    await asyncio.gather(
+        *(
+            writer.run(open_places, stimulus=stimulus, places=places, who=who)
+            for stimulus, places in more.items()
+        )
+    )
+    return f"{sum(more.values())} places are open about {len(more)} items that have not converged."
+
+
 ACTS: dict[str, Act] = {
     "exclude": Act(_exclude, "people"),
     "exclude-by-rule": Act(_exclude_by_rule, "rules"),
@@ -184,6 +231,7 @@ ACTS: dict[str, Act] = {
     "pause": Act(_pause, "items"),
     "resume": Act(_resume, "items"),
     "pause-converged": Act(_pause_converged, "items"),
+    "open-places": Act(_open_places, "items"),
 }
 """What forms may ask for, by the field ``act``."""
 

@@ -28,7 +28,13 @@ from starlette.routing import Route
 from sfumato.elicit.admin import acts, login
 from sfumato.elicit.admin.pages import as_json, page
 from sfumato.elicit.live import Live, reading
-from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS, items_page, overview, people_page
+from sfumato.elicit.live.views import (
+    ITEM_SORTS,
+    PERSON_SORTS,
+    items_page,
+    overview,
+    people_page,
+)
 from sfumato.elicit.live.whatif import preview_rules
 from sfumato.elicit.refusals import Refused, Unavailable, UnknownToken
 from sfumato.elicit.storage.database import DATABASE_ERRORS

@@ -22,6 +22,7 @@ from sfumato.elicit.design.texts import (
     asks,
 )
 from sfumato.elicit.making.fit import fit_layout
+from sfumato.judgments.mixed import THESIS_COEFFICIENTS
 from sfumato.names import find
 
 __all__ = ["PRESETS", "Preset", "Shows", "preset_settings", "preset_study"]
@@ -331,7 +332,7 @@ PRESETS: dict[str, Preset] = {
         mode="faithful",
         options={"confidence": True},
         recruiting={"currency": "USD", "hourly": 8.0, "hourly_with_bonus": 9.0},
-        coefficients=((0.5,), (0.1, 0.25), (0.75, 0.9)),
+        coefficients=THESIS_COEFFICIENTS,
     ),
     "top-two-mixed": Preset(
         form="top-two",

@@ -131,7 +131,7 @@ class Recruiting(Settings):
     @model_validator(mode="after")
     def _leads_back(self) -> "Recruiting":
         url = self.completion_url
-        if url and not (re.match(r"https?://[^/\s]", url) and url.count("{code}") == 1):
+        if url and not (re.match(r"https://[^/\s]", url) and url.count("{code}") == 1):
             raise DataError(
                 "recruiting.completion_url must be an address that begins with https:// and has "
                 "{code} in the place of the completion code, such as "

@@ -96,6 +96,9 @@ class ElicitStudy(Settings):
     """After so long without an answer a reserved place is given to somebody else."""
     resume_hours: float = Field(default=24, gt=0)
     """After so long a session cannot be taken up again."""
+    converged_below: float = Field(default=0.02, gt=0, lt=1)
+    """An item has converged when one more person is expected to change its label by less, as total
+    variation."""
     rules: tuple[str, ...] = ()
     """Exclusion rules that belong to the protocol, names in ``judgments.quality.RULES``."""
     welcome: Welcome = Welcome()

@@ -14,6 +14,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats import Readable
 from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import Judgments
+from sfumato.judgments.question import RULED_OUT
 
 __all__ = ["write_label_studio", "write_potato"]
 
@@ -84,9 +85,17 @@ def _results(judgments: Judgments, given: Any) -> list[dict[str, Any]]:
     if judgments.question.kind == "choose-one":
         value = {"choices": [given]}
         return [{"from_name": CONTROL, "to_name": "image", "type": "choices", "value": value}]
-    return [
+    ruled_out = given.pop(RULED_OUT, [])
+    numbers = [
         {"from_name": name, "to_name": "image", "type": "number", "value": {"number": number}}
         for name, number in given.items()
+    ]
+    if not ruled_out:
+        return numbers
+    marked = {"choices": ruled_out}
+    return [
+        *numbers,
+        {"from_name": RULED_OUT, "to_name": "image", "type": "choices", "value": marked},
     ]
 
 
@@ -94,11 +103,15 @@ def _instances(judgments: Judgments) -> Iterator[dict[str, Any]]:
     one_choice = judgments.question.kind == "choose-one"
     for row in judgments.table.iter_rows(named=True):
         given = json.loads(row["answer"])
+        ruled_out = [] if one_choice else given.pop(RULED_OUT, [])
         labels = {given: "true"} if one_choice else {name: str(given[name]) for name in given}
+        said = {CONTROL: labels}
+        if ruled_out:
+            said[RULED_OUT] = dict.fromkeys(ruled_out, "true")
         yield {
             "id": row["item"],
             "user_id": row["annotator"],
-            "label_annotations": {CONTROL: labels},
+            "label_annotations": said,
             "behavioral_data": {
                 "total_time_ms": round(1000 * row["seconds"]),
                 "session_start": row["at"],

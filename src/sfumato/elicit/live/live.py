@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.elicit.live import reading
-from sfumato.elicit.live.measures import Agreed, Measures
+from sfumato.elicit.live.measures import Agreed, Measures, Told
 from sfumato.elicit.live.people import People, Person
 from sfumato.elicit.live.tally import (
     Tally,
@@ -51,18 +51,17 @@ class Live:
         collection: Collection,
         measures: Measures,
         *,
-        threshold: float = 0.02,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.database, self.collection, self.measures = database, collection, measures
-        self.threshold = threshold
-        """An item has converged when one more person would change it by less (total variation)."""
+        self.threshold = collection.study.converged_below
         self.clock = clock
         self.lock = threading.RLock()
         self.tally: Tally | None = None
         self.people = People()
         self.reserved = 0
         self.agreement: tuple[Agreed, ...] = ()
+        self.told: Told | None = None
         self.version = 0
         """Rises with every change that is worth showing."""
         self.refreshed = float("-inf")
@@ -216,10 +215,15 @@ class Live:
         units = self.known.units
         rows = [row for row in rows if row.id in units.place]
         places = np.array([units.place[row.id] for row in rows], dtype=np.int64)
-        finished = np.array([row.finished for row in rows], dtype=np.int64)
+        finished, target = (
+            np.array([getattr(row, name) for row in rows], dtype=np.int64)
+            for name in ("finished", "target")
+        )
         paused = np.array([row.paused for row in rows], dtype=bool)
         same = (units.finished[places] == finished) & (units.paused[places] == paused)
+        same &= units.target[places] == target
         units.finished[places], units.paused[places] = finished, paused
+        units.target[places] = target
         return not same.all()
 
     def _sweep(self, connection: Connection) -> None:
@@ -245,7 +249,9 @@ class Live:
         pairs = int((tally.count[several] * (tally.count[several] - 1) // 2).sum())
         step = max(1, -(-len(several) // AGREEMENT_ITEMS), -(-pairs // AGREEMENT_PAIRS))
         some = several[::step]
-        self.agreement = tuple(self.measures.agreement(*take_rows(tally, some.tolist())))
+        rows = take_rows(tally, some.tolist())
+        self.agreement = tuple(self.measures.agreement(*rows))
+        self.told = self.measures.told(*rows, int(tally.units.is_main.sum()))
         self._agreed, self._agreed_version = now, tally.version
 
 
@@ -270,6 +276,7 @@ def _units(connection: Connection, measures: Measures) -> Units:
         ids=[row.id for row in rows],
         items=[row.item for row in rows],
         shown=[row.shown for row in rows],
+        images=[row.images for row in rows],
         roles=[row.role for row in rows],
         gold=np.array([outcome.get(row.gold, -1) for row in rows], dtype=np.int64),
         gold_names=[row.gold for row in rows],

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Agreed", "Array", "Codes", "Measures", "Reading"]
+__all__ = ["Agreed", "Array", "Codes", "Measures", "Reading", "Told"]
 
 Array: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int64]
@@ -37,6 +37,18 @@ class Agreed:
 
 
 @dataclass(frozen=True)
+class Told:
+    """How much one answer about each item tells."""
+
+    constraints: int
+    """Triplet constraints that it fixes if nobody errs."""
+    contradicted: float
+    """The share of comparisons in which two people contradict each other."""
+    bits: float
+    """What is left of the constraints after so much contradiction."""
+
+
+@dataclass(frozen=True)
 class Measures:
     """From answers to distributions, and what is asked of these."""
 
@@ -50,5 +62,11 @@ class Measures:
     intervals: Callable[[Codes, Codes, Array, int], tuple[Array, Array]]
     """``intervals(item, person, probs, items)``: both ends of each probability, (items, outcomes);
     NaN where nobody answered."""
+    enough: Callable[[Array, Codes, float], Array]
+    """``enough(change, answers, threshold)``: with how many answers each item will have converged,
+    if people go on to differ as they do; NaN where nobody answered."""
+    told: Callable[[Codes, Codes, Array, int], Told | None]
+    """``told(item, person, probs, items)``: what an answer about each of so many items tells; None
+    where that cannot be said, or not yet."""
     agreement: Callable[[Codes, Codes, Array], Sequence[Agreed]]
     """``agreement(item, person, probs)``; empty where no two people answered about one item."""

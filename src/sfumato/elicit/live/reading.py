@@ -63,6 +63,7 @@ UNITS = prepare(
         _stimulus.c.id,
         _stimulus.c.item,
         _stimulus.c.shown,
+        _stimulus.c.images,
         _stimulus.c.role,
         _stimulus.c.gold,
         _stimulus.c.target,
@@ -70,7 +71,7 @@ UNITS = prepare(
         _stimulus.c.paused,
     ).order_by(_stimulus.c.id)
 )
-_states = sa.select(_stimulus.c.id, _stimulus.c.finished, _stimulus.c.paused)
+_states = sa.select(_stimulus.c.id, _stimulus.c.finished, _stimulus.c.target, _stimulus.c.paused)
 UNIT_STATES = prepare(_states)
 UNIT_STATE = prepare(_states.where(_stimulus.c.id == given("stimulus")))
 RESERVED = prepare(

@@ -59,6 +59,7 @@ class Units:
     ids: list[int]
     items: list[str]
     shown: list[str]  # JSON
+    images: list[str]  # JSON list of ids
     roles: list[str]
     gold: Codes  # (units,) place of the right outcome; -1: none known
     gold_names: list[str | None]

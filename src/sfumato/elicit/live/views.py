@@ -7,6 +7,12 @@ from typing import Any, get_args
 
 import numpy as np
 
+from sfumato.elicit.live.effort import (
+    convergence,
+    median_seconds,
+    places_to_open,
+    told_by_answers,
+)
 from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.people import ACTIVE_SECONDS, Status, hourly_pay, status_of
 from sfumato.elicit.live.tally import Tally, take_rows
@@ -39,6 +45,8 @@ def overview(live: Live) -> dict[str, Any]:
             "oddities": _oddities(tally),
             "flags": _flags(live),
             "agreement": [_plain(vars(one)) for one in live.agreement],
+            "convergence": convergence(live),
+            "told": told_by_answers(live),
         }
 
 
@@ -86,15 +94,13 @@ def _people(live: Live, tally: Tally) -> dict[str, Any]:
 
 def _times(tally: Tally) -> dict[str, Any]:
     found = sorted(tally.medians.items())
-    person = tally.person[: len(tally.people)]
-    medians = person["median"][person["answers"] > 0]
     return {
         "by_number": [
             {"number": number, "median": value, "answers": answers}
             for number, (value, answers) in found
             if answers
         ],
-        "median_of_people": _number(np.median(medians)) if len(medians) else None,
+        "median_of_people": median_seconds(tally),
     }
 
 
@@ -180,6 +186,7 @@ def items_page(
         count = tally.count[chosen]
         with np.errstate(invalid="ignore", divide="ignore"):
             probs = tally.sums[chosen] / count[:, None]
+        wanted = live.measures.enough(tally.change[chosen], count, live.threshold)
         low = high = np.full(probs.shape, np.nan)
         if size is not None:
             low, high = live.measures.intervals(*take_rows(tally, chosen.tolist()), len(chosen))
@@ -188,12 +195,14 @@ def items_page(
                 "stimulus": units.ids[unit],
                 "item": units.items[unit],
                 "shown": json.loads(units.shown[unit]),
+                "images": json.loads(units.images[unit]),
                 "finished": int(units.finished[unit]),
                 "target": int(units.target[unit]),
                 "paused": bool(units.paused[unit]),
                 "answers": int(count[at]),
                 "change": _number(tally.change[unit]),
                 "converged": bool(tally.change[unit] < live.threshold),
+                "enough": _number(wanted[at]),
                 "probs": _numbers(probs[at]),
                 "low": _numbers(low[at]),
                 "high": _numbers(high[at]),
@@ -207,6 +216,7 @@ def items_page(
             "pages": pages,
             "of": len(order),
             "items": rows,
+            "to_open": places_to_open(live),
         }
 
 

@@ -16,7 +16,7 @@ from sfumato.elicit.design.study import ElicitStudy, Form, Mode
 from sfumato.elicit.refusals import BadAnswer, Fault
 from sfumato.errors import UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuestion
-from sfumato.judgments.question import Question, ask
+from sfumato.judgments.question import RULED_OUT, Question, ask
 from sfumato.judgments.statements import read_answers
 
 __all__ = [
@@ -156,13 +156,7 @@ def _check_form(question: Question, answer: Any, shown: Mapping[str, Any]) -> No
         case "top-two":
             _check_top_two(question, answer)
         case "sliders" | "top-class" | "sparse" | "distribution":
-            asked = question.options.get("subset") or question.classes
-            _check_classes(answer, asked)
-            for name, value in answer.items():
-                _check_number(name, value, 0, question.options["scale"])
-            count = question.options.get("count")
-            if count is not None and len(answer) > count:
-                raise _malformed("", f"At most {count} classes are asked for.")
+            _check_numbers(question, answer)
         case "typicality":
             _check_fields(answer, needed=("class", "typicality"))
             _check_member("class", answer["class"], question.classes)
@@ -194,7 +188,24 @@ def _check_top_two(question: Question, answer: Any) -> None:
             raise _malformed(name, "A probability is a number.")
         if isinstance(typed, str) and len(typed) > TEXT_LIMIT:
             raise _malformed(name, f"The text is longer than {TEXT_LIMIT} characters.")
-    ruled_out = answer.get("ruled_out", [])
+    _check_ruled_out(question, answer.get(RULED_OUT, []))
+
+
+def _check_numbers(question: Question, answer: Any) -> None:
+    """One number a class; beside a whole distribution also what it is definitely not."""
+    numbers = answer
+    if question.kind == "distribution" and isinstance(answer, dict):
+        _check_ruled_out(question, answer.get(RULED_OUT, []))
+        numbers = {name: value for name, value in answer.items() if name != RULED_OUT}
+    _check_classes(numbers, question.options.get("subset") or question.classes)
+    for name, value in numbers.items():
+        _check_number(name, value, 0, question.options["scale"])
+    count = question.options.get("count")
+    if count is not None and len(numbers) > count:
+        raise _malformed("", f"At most {count} classes are asked for.")
+
+
+def _check_ruled_out(question: Question, ruled_out: Any) -> None:
     if not isinstance(ruled_out, list) or len(ruled_out) > len(question.classes):
         raise _malformed("ruled_out", "What the image is not must be a list of classes.")
     for name in ruled_out:

@@ -6,11 +6,13 @@ refuses is an exception of ``refusals`` with an HTTP status.
 """
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam
 
+from sfumato.elicit.design.settings import Welcome
 from sfumato.elicit.refusals import BadAnswer, Conflict, Fault, UnknownToken, UnknownTrial
 from sfumato.elicit.session.assign import expire
 from sfumato.elicit.session.collection import Collection
@@ -138,13 +140,19 @@ def _take_comprehension(
 ) -> Screen | None:
     """Go on where all is right, else show what was wrong; after the last attempt it is over."""
     welcome = collection.study.welcome
+    if given.tries is not None and given.tries != sitting.comprehension_tries:
+        # Sent again after its reply was lost. What was said then is shown, not what is said now:
+        # otherwise the right answers could be tried out one after the other.
+        before = connection.one(_LAST_REPLY, session=sitting.id, of_stage=given.stage)
+        said = () if before is None else tuple(json.loads(before.data))
+        wrong = _wrong(welcome, said)
+        return comprehension_screen(collection.study, sitting, wrong=wrong)
     if len(given.answers) != len(welcome.comprehension):
         sentence = f"There are {len(welcome.comprehension)} questions; answer each."
         raise BadAnswer((Fault("answers", "malformed", sentence),))
     _keep_reply(connection, sitting, given, now=now)
     sitting.comprehension_tries += 1
-    pairs = zip(given.answers, welcome.comprehension, strict=True)
-    wrong = tuple(place for place, (said, check) in enumerate(pairs) if said != check.right)
+    wrong = _wrong(welcome, given.answers)
     if not wrong:
         enter_stage(collection, sitting, "trials", now=now)
     elif sitting.comprehension_tries >= welcome.comprehension_tries:
@@ -155,6 +163,19 @@ def _take_comprehension(
     return None
 
 
+def _wrong(welcome: Welcome, said: Sequence[str]) -> tuple[int, ...]:
+    pairs = zip(said, welcome.comprehension, strict=False)
+    return tuple(place for place, (answer, check) in enumerate(pairs) if answer != check.right)
+
+
+_LAST_REPLY = prepare(
+    sa.select(store.reply.c.data)
+    .where(
+        store.reply.c.session == bindparam("session"), store.reply.c.stage == bindparam("of_stage")
+    )
+    .order_by(store.reply.c.id.desc())
+    .limit(sa.literal_column("1"))
+)
 _KEEP_REPLY = prepare(
     sa.insert(store.reply).values(
         {name: bindparam(name) for name in ("session", "stage", "at", "data")}

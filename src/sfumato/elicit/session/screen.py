@@ -183,6 +183,8 @@ class ProceedGiven(_Given):
         default=(), max_length=100, strict=False
     )
     """One a question, in order; empty for the instructions."""
+    tries: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Of the comprehension screen that is answered: a lost reply must not use up an attempt."""
 
 
 class BackGiven(_Given):

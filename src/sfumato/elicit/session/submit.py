@@ -150,10 +150,15 @@ def _note_events(
     *,
     now: float,
 ) -> None:
-    connection.do(sql.INSERT_EVENT, trial=trial.id, kind=kind, at=now, data=json.dumps(about))
-    for event in given.events:
-        data = json.dumps({"seconds": event.at, **event.data})
-        connection.do(sql.INSERT_EVENT, trial=trial.id, kind=event.kind, at=now, data=data)
+    events = [(kind, about)]
+    events += [(event.kind, {"seconds": event.at, **event.data}) for event in given.events]
+    connection.many(
+        sql.INSERT_EVENT,
+        [
+            {"trial": trial.id, "kind": name, "at": now, "data": json.dumps(data)}
+            for name, data in events
+        ],
+    )
 
 
 def _note_signs(

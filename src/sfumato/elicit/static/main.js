@@ -148,7 +148,7 @@ async function display(screen) {
   } else {
     if (screen.stage === "instructions") instructions.set(screen.text);
     const proceed = (answers) =>
-      guarded(async () => display(await patiently(() => post("/api/proceed", { stage: screen.stage, answers }))));
+      guarded(async () => display(await patiently(() => post("/api/proceed", { stage: screen.stage, answers, tries: screen.tries }))));
     show(stageScreens[screen.stage](screen, { proceed, mturk: session.get()?.mturk }));
   }
 }

@@ -15,7 +15,7 @@ from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Databas
 from sfumato.elicit.storage.schema import check
 from sfumato.errors import DataError
 
-__all__ = ["back_up", "check_integrity", "restore"]
+__all__ = ["back_up", "check_integrity", "check_pages", "restore"]
 
 
 def back_up(database: Database, path: Path) -> dict[str, Contents]:
@@ -81,13 +81,24 @@ def restore(path: Path, folder: Path) -> dict[str, Contents]:
 
 def check_integrity(connection: Connection, name: str) -> None:
     """Refuse an SQLite database that is damaged; ``name`` is what it is called in the error."""
-    found = connection.driver.execute("PRAGMA integrity_check")
-    problems = [row[0] for row in found if row[0] != "ok"]
+    _check_pages(connection, name, "PRAGMA integrity_check")
     orphans = connection.driver.execute("PRAGMA foreign_key_check").fetchall()
-    if problems:
-        raise DataError(f"{name} is damaged: {problems[0]}.")
     if orphans:
         raise DataError(f"{name} is damaged: rows of {orphans[0][0]!r} refer to rows not there.")
+
+
+def check_pages(connection: Connection, name: str) -> None:
+    """The same but faster, for every start: rows are not compared with their indexes (R6)."""
+    _check_pages(connection, name, "PRAGMA quick_check")
+
+
+def _check_pages(connection: Connection, name: str, pragma: str) -> None:
+    try:
+        problems = [row[0] for row in connection.driver.execute(pragma) if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:
+        problems = [str(error)]
+    if problems:
+        raise DataError(f"{name} is damaged: {problems[0].strip().splitlines()[-1]}.")
 
 
 def _copy_pages(database: Database, part: Path) -> dict[str, Contents]:

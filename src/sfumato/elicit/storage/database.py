@@ -5,6 +5,7 @@ text with named parameters. The hot path hands that text to the driver's own cur
 a fifth of what Core's execution does.
 """
 
+import os
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterable, Mapping
@@ -35,6 +36,9 @@ Dialect = Literal["sqlite", "postgresql"]
 
 BUSY_SECONDS = 10
 """How long SQLite waits for a lock that another process holds."""
+
+MEMORY = ":memory:"
+"""What SQLite calls a database without a file."""
 
 DATABASE_ERRORS = (sqlite3.DatabaseError, psycopg.Error)
 
@@ -72,10 +76,12 @@ def prepare(statement: sa.sql.ClauseElement) -> Prepared:
 class Connection:
     """One connection of the driver, for one thread at a time; transactions are begun by hand."""
 
-    def __init__(self, driver: Any, dialect: Dialect) -> None:
+    def __init__(self, driver: Any, dialect: Dialect, file: Path | None = None) -> None:
         self.driver = driver
         self.dialect: Dialect = dialect
         self._cursor = driver.cursor()
+        self._file = file
+        self._identity = _identity(file)
 
     def all(self, prepared: Prepared, **values: Any) -> list[Any]:
         """All rows, with named fields."""
@@ -117,11 +123,13 @@ class Connection:
 
     def begin(self) -> None:
         """Begin a transaction; on SQLite the one that may write."""
+        self._check_in_place()
         self.plain("BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN")
 
     def commit(self) -> None:
-        """Commit; on return the changes are on disk."""
+        """Commit; on return the changes are on disk, in the file that is in its place."""
         self.plain("COMMIT")
+        self._check_in_place()
 
     def rollback(self) -> None:
         """Undo the transaction, where there is one."""
@@ -146,6 +154,11 @@ class Connection:
         """Close the connection."""
         self.driver.close()
 
+    def _check_in_place(self) -> None:
+        """Refuse a file that was removed or replaced: it can be written to, but is lost (R8)."""
+        if self._identity is not None and _identity(self._file) != self._identity:
+            raise Unavailable(f"{self._file} was removed or replaced while it was in use.")
+
 
 @dataclass(frozen=True)
 class Database:
@@ -155,10 +168,10 @@ class Database:
     dialect: Dialect
 
     def connect(self) -> Connection:
-        """A connection that may write."""
+        """A connection that may write; an SQLite file that is not there is made."""
         match self.dialect:
             case "sqlite":
-                return Connection(_open_sqlite(self.path), "sqlite")
+                return Connection(_open_sqlite(self.path), "sqlite", self.path)
             case "postgresql":
                 try:
                     driver = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
@@ -168,9 +181,15 @@ class Database:
             case _:
                 assert_never(self.dialect)
 
+    def rejoin(self) -> Connection:
+        """The same for a database that must be there: a file that was removed is not made anew."""
+        if self.dialect == "sqlite" and str(self.path) != MEMORY and not self.path.exists():
+            raise Unavailable(f"{self.path} is not there.")
+        return self.connect()
+
     def reader(self) -> Connection:
         """A connection that cannot write, for reports beside the running collection."""
-        connection = self.connect()
+        connection = self.rejoin()
         if self.dialect == "sqlite":
             connection.plain("PRAGMA query_only = ON")
         else:
@@ -228,6 +247,11 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
         driver.execute("PRAGMA journal_mode = WAL")
     except sqlite3.OperationalError as error:
         raise Unavailable(f"The database {path} cannot be opened: {_line(error)}.") from None
+    except sqlite3.DatabaseError as error:
+        raise DataError(
+            f"{path} is damaged, or no SQLite database ({_line(error)}); put a backup in its "
+            "place with 'sfumato elicit restore'."
+        ) from None
     driver.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits at power loss
     driver.execute("PRAGMA foreign_keys = ON")
     driver.execute("PRAGMA secure_delete = ON")  # what a person withdraws is overwritten (S14)
@@ -246,6 +270,15 @@ def compiler_of(dialect: Dialect) -> sa.Dialect:
             return postgresql.psycopg.dialect()  # type: ignore[no-untyped-call]
         case _:
             assert_never(dialect)
+
+
+def _identity(file: Path | None) -> tuple[int, int] | None:
+    """Which file is at a path; None where there is none."""
+    try:
+        found = os.stat(file) if file is not None else None  # noqa: PTH116  # twice a transaction
+    except OSError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def _line(error: Exception) -> str:

@@ -43,6 +43,7 @@ __all__ = [
     "answer_event",
     "audit",
     "check",
+    "check_study",
     "create_all",
     "fill",
     "flag",
@@ -68,6 +69,10 @@ SCHEMA_VERSION = 1
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
 """The step from version n to n + 1 stands at place n - 1."""
+
+
+FIXED = ("name", "form", "classes", "options", "per_item")
+"""Settings of a study that its stimuli, its tokens or its stored answers depend on."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +169,23 @@ def check(
             connection.rollback()
             raise
         connection.commit()
+
+
+def check_study(connection: Connection, study: ElicitStudy) -> None:
+    """Refuse settings that the database was not filled with; texts, layout and pay may change."""
+    stored = json.loads(get_meta(connection, "study") or "{}")
+    given = study.model_dump(mode="json")
+    for name in FIXED:
+        if name in stored and given[name] != stored[name]:
+            raise DataError(
+                f"study.toml gives {name} as {_short(given[name])}, but the database was filled "
+                f"for {_short(stored[name])}; change it back, or make another study."
+            )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def fill(

@@ -31,7 +31,7 @@ __all__ = [
 tables = sa.MetaData()
 
 meta = Table("meta", tables, Column("key", Text, primary_key=True), Column("value", Text))
-"""schema_version, study (JSON), created, strata (JSON), closed (why, where it is)."""
+"""schema_version, study (JSON), created, strata (JSON), closed (why, where it is), health."""
 
 image = Table(
     "image",
@@ -116,9 +116,10 @@ session = Table(
     sqlite_autoincrement=True,
 )
 
+# Not on last_seen, which every answer changes.
 Index(
     "session_running",
-    session.c.last_seen,
+    session.c.id,
     sqlite_where=session.c.ended.is_(None),
     postgresql_where=session.c.ended.is_(None),
 )
@@ -245,13 +246,14 @@ Index(
     sqlite_where=available,
     postgresql_where=available,
 )
+_in_stratum = sa.and_(available, stimulus.c.stratum.is_not(None))
 Index(
     "stimulus_choice_by_stratum",
     stimulus.c.stratum,
     load,
     stimulus.c.lot,
-    sqlite_where=available,
-    postgresql_where=available,
+    sqlite_where=_in_stratum,
+    postgresql_where=_in_stratum,
 )
 beside = stimulus.c.role != sa.literal_column("'main'")
 """Checks and practice: few, and without a cap."""

@@ -1,16 +1,20 @@
 """Run commands one after the other and acknowledge each only when it is on disk (R1).
 
 On SQLite one thread takes everything that waits, up to 512 commands, runs each behind a
-savepoint, and flushes once for all of them: a full flush each would be fifty times slower. On
-PostgreSQL a few threads run one command a transaction each, because its locks keep them apart.
+savepoint, and flushes once for all of them: a full flush each would be fifty times slower. Where
+commands keep coming it waits a few milliseconds for more of them, because a transaction of its own
+costs an answer more time of the processor than all the rest. On PostgreSQL a few threads run one
+command a transaction each, because its locks keep them apart.
 """
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -22,15 +26,22 @@ import psycopg
 from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Database
+from sfumato.errors import DataError
 
 __all__ = ["Writer", "run_once"]
 
 GROUP = 512
 """Commands a transaction at most."""
+GATHER_SECONDS = 0.012
+"""How long a group waits for others at most; nobody notices it behind a network."""
+REMEMBERED = 16
+"""Groups whose sizes tell how many commands may be expected."""
 POSTGRESQL_THREADS = 4
 ATTEMPTS = 3
 
 T = TypeVar("T")
+
+_log = logging.getLogger("sfumato.elicit")
 
 _SENTENCE = "The answer could not be stored just now; it will be sent again."
 
@@ -60,7 +71,9 @@ class Writer:
         self.collection = collection
         self.clock = clock
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._sizes: deque[int] = deque(maxlen=REMEMBERED)
         self._stopped = False
+        self._is_out = False
         self._door = threading.Lock()  # nothing is queued behind the sign to stop
         count = 1 if database.dialect == "sqlite" else POSTGRESQL_THREADS
         work = self._write_groups if database.dialect == "sqlite" else self._write_each
@@ -114,29 +127,38 @@ class Writer:
             if not jobs:
                 continue
             try:
-                connection = connection or self.database.connect()
+                connection = connection or self.database.rejoin()
                 self._run_group(connection, jobs, rng)
+                self._note_outage(None)
             except Exception as error:  # nothing of this group is stored
                 _drop(connection)
                 connection = None
                 for job in jobs:
-                    job.error = _unavailable(error)
+                    job.error = self._unavailable(error)
             _acknowledge(jobs)
         _drop(connection)
 
     def _take_group(self) -> tuple[list[_Job], bool]:
-        """Everything that waits, and whether there is more to come."""
+        """Everything that waits or is about to come, and whether there is more to come.
+
+        A group as large as any of the last ones does not wait for another command: one person
+        alone, or a few who all wait for their replies, lose no time.
+        """
         jobs: list[_Job] = []
+        expected = max(self._sizes, default=1)
         job = self._queue.get()
+        end = time.monotonic() + GATHER_SECONDS
         while job is not None:
             jobs.append(job)
             if len(jobs) == GROUP:
-                return jobs, True
+                break
+            left = end - time.monotonic() if len(jobs) < expected else 0.0
             try:
-                job = self._queue.get_nowait()
+                job = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
             except queue.Empty:
-                return jobs, True
-        return jobs, False
+                break
+        self._sizes.append(len(jobs))
+        return jobs, job is not None
 
     def _run_group(
         self, connection: Connection, jobs: list[_Job], rng: np.random.Generator
@@ -158,21 +180,26 @@ class Writer:
         connection: Connection | None = None
         while (job := self._queue.get()) is not None:
             for attempt in range(1, ATTEMPTS + 1):
+                idle, begun = connection is not None, False
                 try:
-                    connection = connection or self.database.connect()
+                    connection = connection or self.database.rejoin()
                     connection.begin()
+                    begun = True
                     job.result, job.error = self._call(connection, job, rng), None
                     connection.commit()
+                    self._note_outage(None)
                     break
-                except DATABASE_ERRORS as error:
-                    again = _lost_a_race(error) and attempt < ATTEMPTS
-                    if not again:
-                        _drop(connection)
-                        connection = None
-                        job.error = _unavailable(error)
-                        break
-                    assert connection is not None
-                    connection.rollback()
+                except (*DATABASE_ERRORS, Unavailable) as error:
+                    more = attempt < ATTEMPTS
+                    if connection is not None and _lost_a_race(error) and more:
+                        connection = _rolled_back(connection)
+                        continue
+                    _drop(connection)
+                    connection = None
+                    if idle and not begun and more:  # it broke while nobody used it
+                        continue
+                    job.error = self._unavailable(error)
+                    break
                 except Exception as error:
                     if connection is not None:
                         connection = _rolled_back(connection)
@@ -183,6 +210,25 @@ class Writer:
 
     def _call(self, connection: Connection, job: _Job, rng: np.random.Generator) -> Any:
         return job.command(connection, self.collection, now=self.clock(), rng=rng, **job.request)
+
+    def _unavailable(self, error: Exception) -> Exception:
+        """What the browser is told where the database failed: not which file, nor where."""
+        if not isinstance(error, (*DATABASE_ERRORS, DataError, Unavailable)):
+            return error
+        self._note_outage(error)
+        unavailable = Unavailable(_SENTENCE)
+        unavailable.__cause__ = error
+        return unavailable
+
+    def _note_outage(self, error: Exception | None) -> None:
+        """Log the beginning and the end of a time in which nothing can be stored, once each."""
+        if (error is not None) == self._is_out:
+            return
+        self._is_out = error is not None
+        if error is None:
+            _log.warning("Answers are stored again.")
+        else:
+            _log.error("Nothing can be stored: %s", _reason(error))
 
 
 def run_once(
@@ -230,14 +276,11 @@ def _settle(jobs: list[_Job]) -> None:
             job.future.set_result(job.result)
 
 
-def _unavailable(error: BaseException) -> BaseException:
-    if isinstance(error, Unavailable):
-        return error
-    if isinstance(error, DATABASE_ERRORS):
-        unavailable = Unavailable(_SENTENCE)
-        unavailable.__cause__ = error
-        return unavailable
-    return error
+def _reason(error: Exception) -> str:
+    """Why, without values: the messages of other errors may hold what somebody sent (S13)."""
+    spoken = (sqlite3.OperationalError, psycopg.OperationalError, DataError, Unavailable)
+    name = type(error).__name__
+    return f"{name}: {str(error).strip().splitlines()[0]}" if isinstance(error, spoken) else name
 
 
 def _lost_a_race(error: BaseException) -> bool:

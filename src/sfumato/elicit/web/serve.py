@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.storage import schema
+from sfumato.elicit.storage.backup import check_pages
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
@@ -38,8 +39,11 @@ def served_app(
     """The application for the study in a folder, with a writer of its own."""
     study = open_study(folder)
     stored = open_database(database or database_url(folder))
-    with stored.connect() as connection:
+    with stored.rejoin() as connection:
+        if stored.dialect == "sqlite":
+            check_pages(connection, str(stored.path))
         schema.check(connection)
+        schema.check_study(connection, study)
     # Nobody may foresee who sees what: the numbers are not from a seed that is written anywhere.
     rng = np.random.default_rng(secrets.randbits(128))
     writer = Writer(stored, collection_of(study, read_key(folder)), rng=rng)

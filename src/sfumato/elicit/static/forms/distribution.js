@@ -1,6 +1,7 @@
 // The whole distribution with 20 chips of 5 % (S3-19); what is sent always sums to the scale.
 //
-// A class marked as definitely not is sent as 0, one that nobody spoke of is left out.
+// Classes with chips are sent with their share, those marked as definitely not in a list of their
+// own; what nobody spoke of is left out.
 
 import { digit, h, keyHint, keyOf } from "../dom.js";
 
@@ -151,6 +152,7 @@ export function makeForm({ trial, options, word, changed, say }) {
     });
     const open = left();
     rest.textContent = open > 0 ? word("chips-left", { count: round(open / CHIP), percent: round(open) }) : word("all-placed");
+    rest.classList.toggle("whole", open === 0);
     chips.style.setProperty("--left", `${open}%`);
     marker.textContent = marking ? word("marking") : "";
   }
@@ -159,15 +161,18 @@ export function makeForm({ trial, options, word, changed, say }) {
     element,
     read() {
       if (left() > 0) return { problem: word("chips-left-first", { percent: round(left()) }) };
-      const told = places((place) => share[place] > 0 || ruledOut[place]);
-      return { answer: Object.fromEntries(told.map((place) => [classes[place], (share[place] / 100) * scale])) };
+      const told = places((place) => share[place] > 0);
+      const answer = Object.fromEntries(told.map((place) => [classes[place], (share[place] / 100) * scale]));
+      const not = classes.filter((_, place) => ruledOut[place]);
+      return { answer: not.length ? { ...answer, ruled_out: not } : answer };
     },
     fill(draft) {
-      for (const [name, value] of Object.entries(draft)) {
-        const place = classes.indexOf(name);
-        share[place] = (value / scale) * 100;
-        ruledOut[place] = value === 0;
-      }
+      const { ruled_out: not = [], ...given } = draft;
+      for (const [name, value] of Object.entries(given)) share[classes.indexOf(name)] = (value / scale) * 100;
+      // Answers stored before there was the list have 0 for what was marked.
+      classes.forEach((name, place) => {
+        ruledOut[place] = not.includes(name) || given[name] === 0;
+      });
       paint();
     },
     key(event) {

@@ -28,6 +28,7 @@ export function makeForm({ trial, options, word }) {
     say: percent,
     unset: "–",
   });
+  mix.row.classList.add("between"); // no end is more than the other: nothing is filled
   const asked = asksConfidence ? [mix, sure] : [mix];
   return {
     layout: "stack",

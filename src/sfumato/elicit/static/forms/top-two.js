@@ -64,7 +64,9 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     explain(target.name);
   });
   element.addEventListener("input", () => {
-    if (guarded) say(contradictions(value(), scale).map(sentence).join(" "));
+    if (!guarded) return;
+    const faults = contradictions(value(), scale);
+    say(faults.map(sentence).join(" "), faults[0]?.[1]);
   });
   goTo("first");
   explain("first");
