@@ -5,13 +5,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test lint bench docs-check docs-update clean
+.PHONY: help demo test lint bench fuzz docs-check docs-update clean
 
 help:
 	@echo "make demo         install and run the main job on embedded data"
 	@echo "make test         run all tests"
 	@echo "make lint         ruff and mypy"
 	@echo "make bench        measure against peers (installs crowd-kit and cleanlab)"
+	@echo "make fuzz         thousands of generated requests to the elicitation server"
 	@echo "make docs-check   run every example of the documentation"
 	@echo "make docs-update  run them and write what they print into the documentation"
 
@@ -32,6 +33,9 @@ bench: .venv/installed-bench
 	$(BIN)/python benchmarks/training_speed.py
 	$(BIN)/python benchmarks/gnmds.py
 	$(BIN)/python benchmarks/advice.py
+
+fuzz: .venv/installed
+	SFUMATO_FUZZ_CASES=10000 $(BIN)/python -m pytest -q -s tests/elicit/web/test_web_fuzz.py
 
 docs-check: .venv/installed
 	$(BIN)/python -m pytest tests/test_docs.py

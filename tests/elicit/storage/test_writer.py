@@ -73,6 +73,48 @@ def test_error_of_one_command_undoes_only_that_command(writer: Writer, desk: Any
     assert stored == ["here", None, None, "here"]
 
 
+def test_commands_that_keep_coming_share_a_transaction(desk: Any) -> None:
+    if desk.database.dialect == "postgresql":
+        pytest.skip("Only SQLite's writer gathers commands.")
+    groups: list[int] = []
+
+    class Counted(Writer):
+        def _run_group(self, connection: Any, jobs: Any, rng: Any) -> None:
+            groups.append(len(jobs))
+            super()._run_group(connection, jobs, rng)
+
+    writer = Counted(desk.database, desk.collection, rng=np.random.default_rng(1))
+    first = [writer.run(note, key=f"a{n}") for n in range(4)]
+
+    async def in_quick_succession() -> None:
+        waiting = asyncio.gather(*first)
+        await asyncio.sleep(0)  # all four are queued before the writer begins
+        writer.start()
+        await waiting
+        later = []
+        for number in range(4):
+            later.append(asyncio.create_task(writer.run(note, key=f"b{number}")))
+            await asyncio.sleep(0.001)
+        await asyncio.gather(*later)
+
+    asyncio.run(in_quick_succession())
+    writer.stop()
+
+    assert groups[0] == 4
+    assert len(groups) < 1 + 4  # the later ones were waited for, a millisecond apart
+
+
+def test_one_person_alone_is_not_kept_waiting(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.elicit.storage.writer.GATHER_SECONDS", 60.0)
+    writer = Writer(desk.database, desk.collection, rng=np.random.default_rng(1)).start()
+
+    keys = [writer.run_and_wait(note, key=f"k{number}") for number in range(3)]
+    stopped = writer.stop(timeout=10)
+
+    assert keys == ["k0", "k1", "k2"]
+    assert stopped
+
+
 def test_s3_fifty_parallel_copies_of_one_answer_make_one_row(writer: Writer, desk: Any) -> None:
     token = writer.run_and_wait(commands.enter, platform="link", platform_id="ann").token
     shown: Any = writer.run_and_wait(commands.screen, token=token)
