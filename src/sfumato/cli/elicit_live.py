@@ -228,7 +228,7 @@ def _told(
     items: int,
 ) -> Told | None:
     """Triplet constraints (S1-21…), less what people's contradictions take away (S1-27)."""
-    # Brings 60 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
+    # Brings 20 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
     from sfumato.plan.pilot import error_rate
 
     several = len(item) > 0 and bool((np.bincount(item) > 1).any())

@@ -73,9 +73,12 @@ def test_error_of_one_command_undoes_only_that_command(writer: Writer, desk: Any
     assert stored == ["here", None, None, "here"]
 
 
-def test_commands_that_keep_coming_share_a_transaction(desk: Any) -> None:
+def test_commands_that_keep_coming_share_a_transaction(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if desk.database.dialect == "postgresql":
         pytest.skip("Only SQLite's writer gathers commands.")
+    monkeypatch.setattr("sfumato.elicit.storage.writer.GATHER_SECONDS", 60.0)
     groups: list[int] = []
 
     class Counted(Writer):
@@ -94,14 +97,13 @@ def test_commands_that_keep_coming_share_a_transaction(desk: Any) -> None:
         later = []
         for number in range(4):
             later.append(asyncio.create_task(writer.run(note, key=f"b{number}")))
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.02)  # longer than a flush
         await asyncio.gather(*later)
 
     asyncio.run(in_quick_succession())
     writer.stop()
 
-    assert groups[0] == 4
-    assert len(groups) < 1 + 4  # the later ones were waited for, a millisecond apart
+    assert groups == [4, 4]  # as many as in the group before were waited for
 
 
 def test_one_person_alone_is_not_kept_waiting(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:

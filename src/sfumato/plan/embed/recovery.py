@@ -8,7 +8,6 @@ from bisect import bisect_right
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sfumato.errors import DataError
 from sfumato.plan.embed.lists import Floats, excess
@@ -50,6 +49,8 @@ def spearman(
     >>> round(spearman(true**3, true), 6), round(spearman(-true, true), 6)
     (1.0, -1.0)
     """
+    from scipy.stats import rankdata  # half a second, which a server's dashboard need not wait for
+
     found: Floats = np.asarray(recovered, dtype=np.float64)
     truth: Floats = np.asarray(true, dtype=np.float64)
     if found.shape != truth.shape or truth.ndim != 2 or truth.shape[0] != truth.shape[1]:
