@@ -111,3 +111,23 @@ def test_damaged_archive_is_named(tmp_path: Path) -> None:
 def test_missing_archive_gets_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test\.zip is missing\. `sfumato data get cifar10`"):
         cifar10.load("test", tmp_path)
+
+
+def test_some_items_are_read_in_the_order_asked_for(tmp_path: Path) -> None:
+    pictures = [np.full((32, 32, 3), grey, np.uint8) for grey in (10, 20, 30)]
+    members = {f"{index:05d}.png": picture(pixels) for index, pixels in enumerate(pictures)}
+    del members["00001.png"]  # what is not asked for may be missing
+    folder = archive(tmp_path, members, [7, 8, 9])
+
+    found = cifar10.load("train", folder, items=["2", "0"])
+
+    assert found.items == ("2", "0")
+    assert found.labels.tolist() == [9, 7]
+    assert found.images[:, 0, 0, 0].tolist() == [30, 10]
+
+
+def test_item_that_is_not_there_is_named(tmp_path: Path) -> None:
+    folder = archive(tmp_path, {}, [7, 8])
+
+    with pytest.raises(DataError, match=r"no item '2' in the train part .* '0' to '1'"):
+        cifar10.load("train", folder, items=["2"])

@@ -375,6 +375,7 @@ def test_what_a_distribution_is_not_is_exported_as_such(
     own = read(tmp_path / "own.jsonl", "sfumato", ReadOptions())
     potato = read(paths["potato"], "potato", ReadOptions(classes=CLASSES, question="distribution"))
     (task,) = json.loads(paths["label-studio"].read_text())
+    assert isinstance(own, Judgments) and isinstance(potato, Judgments)
     assert own.statements.ruled_out.tolist() == [[name == "deer" for name in CLASSES]]
     assert own.statements.mass.tolist() == potato.statements.mass.tolist()
     assert task["annotations"][0]["result"][-1]["value"] == {"choices": ["deer"]}

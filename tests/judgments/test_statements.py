@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sfumato.errors import DataError
 from sfumato.judgments.question import ask
 from sfumato.judgments.statements import Statements, read_answers, top_choice
 
@@ -80,6 +81,12 @@ def test_percent_sign_and_spaces_are_no_oddity() -> None:
         ("yes-no-unsure", dict.fromkeys(CLASSES, "no"), {"everything-ruled-out"}),
         ("likely-set", [], {"nothing-stated"}),
         ("distribution", {"cat": 90}, {"mass-under"}),
+        ("distribution", {"cat": 100, "ruled_out": ["cat"]}, {"chosen-and-ruled-out"}),
+        (
+            "distribution",
+            {"cat": 0, "ruled_out": list(CLASSES)},
+            {"nothing-stated", "mass-under", "everything-ruled-out"},
+        ),
     ],
 )
 def test_oddities_of_other_forms_are_named(kind: str, answer: Any, expected: set[str]) -> None:
@@ -95,6 +102,8 @@ def test_oddities_of_other_forms_are_named(kind: str, answer: Any, expected: set
         ("top-two", {"second": "cat"}, "lacks 'first'"),
         ("top-two", {"first": "cat", "ruled_out": "dog"}, "not a list"),
         ("sliders", ["cat"], "not an object"),
+        ("distribution", {"cat": 100, "ruled_out": "dog"}, "not a list"),
+        ("distribution", {"cat": 100, "ruled_out": ["lynx"]}, "No class is called 'lynx'"),
         ("sparse", dict.fromkeys(CLASSES, 1), "3 classes are scored where 2"),
         ("yes-no-unsure", {"cat": "maybe"}, "'maybe' for class 'cat' is not yes, no or unsure"),
         ("yes-no-unsure", {"cat": ["yes"]}, "for class 'cat' is not yes, no or unsure"),
@@ -112,6 +121,21 @@ def test_answer_of_another_form_is_refused_with_its_reason(
     _, wrong = read_answers(ask(kind, CLASSES), [json.dumps(answer)])
 
     assert reason in str(wrong[0])
+
+
+def test_impossible_zero_and_unmentioned_are_told_apart_in_a_distribution() -> None:
+    said = stated("distribution", {"cat": 100, "dog": 0, "ruled_out": ["deer"]})
+    before = stated("distribution", {"cat": 100, "deer": 0})  # as stored before there was the list
+
+    assert said.ruled_out.tolist() == [[False, False, True]]
+    assert before.ruled_out.tolist() == [[False, False, False]]
+    assert said.mass.tolist() == before.mass.tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_class_called_as_the_list_is_refused() -> None:
+    with pytest.raises(DataError, match="'ruled_out'"):
+        ask("distribution", ["cat", "ruled_out"])
+    assert ask("sliders", ["cat", "ruled_out"]).classes == ("cat", "ruled_out")
 
 
 def test_text_that_is_no_json_is_refused() -> None:

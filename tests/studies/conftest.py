@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sfumato.studies.run import run_study
+from sfumato.studies.study import read_study
+
 ITEMS = 60
 
 
@@ -57,3 +60,12 @@ stop_after = 2
         encoding="utf-8",
     )
     return study
+
+
+@pytest.fixture(scope="session")
+def own_run(own_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run of it."""
+    folder = tmp_path_factory.mktemp("run") / "lights"
+    done = run_study(read_study(own_study), folder, data=None)
+    assert (done.done, done.failed) == (6, 0)
+    return folder

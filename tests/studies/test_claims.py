@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import binomtest, spearmanr
 from statsmodels.stats.proportion import confint_proportions_2indep
 
@@ -17,20 +15,17 @@ from sfumato.studies import map_answers, paper5
 from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import (
     FEW_ITEMS,
-    VERDICTS,
     Answer,
     Claim,
-    Claimed,
     Found,
-    Verdict,
     difference,
     mostly_by_vote,
     only_shown,
     relabelled,
-    side,
 )
-from sfumato.studies.claims import PAPER_5, claims_table, compare_claims, main
+from sfumato.studies.claims import PAPER_5, claims_table, compare_claims
 from sfumato.studies.folder import read_findings, write_findings
+from sfumato.studies.verdicts import VERDICTS, Claimed, Verdict
 
 SEEDS = (0, 1, 2)
 Ends = tuple[float, float]
@@ -110,13 +105,13 @@ def only(verdicts: list[Verdict]) -> Verdict:
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (-0.3, -0.1, "as claimed"),
-        (-0.3, 0.1, "not found"),
-        (0.1, 0.3, "the opposite"),
-        (0.0, 0.3, "not found"),
-        (-0.3, 0.0, "not found"),
-        (None, None, "cannot be said"),
-        (math.nan, math.nan, "cannot be said"),
+        (-0.3, -0.1, "reproduced"),
+        (-0.3, 0.1, "same direction"),
+        (-0.1, 0.3, "not reproduced"),
+        (0.1, 0.3, "not reproduced"),
+        (0.0, 0.3, "not reproduced"),
+        (-0.3, 0.0, "same direction"),  # an end at zero is not beyond it
+        (math.nan, math.nan, "not testable here"),
     ],
 )
 def test_interval_of_a_difference_decides(
@@ -129,24 +124,12 @@ def test_interval_of_a_difference_decides(
     assert first.verdict == verdict
 
 
-@given(
-    st.floats(-1, 1), st.floats(-1, 1), st.sampled_from(["lower", "higher"]), st.floats(0.001, 1)
-)
-def test_narrower_interval_never_turns_a_verdict_around(
-    one: float, other: float, claimed: str, part: float
-) -> None:
-    low, high = min(one, other), max(one, other)
-    middle = (low + high) / 2
-    wide = side(low, high, claimed)  # type: ignore[arg-type]
-    narrow = side(middle - part * (middle - low), middle + part * (high - middle), claimed)  # type: ignore[arg-type]
+def test_estimate_without_an_interval_is_a_direction_at_most() -> None:
+    alone = replace(apart(-0.3, -0.1), low=None, high=None)
+    question = difference("kl", "soft", "majority", "disputed", claimed="lower")
 
-    if wide != "not found":
-        assert narrow == wide
-
-
-def test_mirrored_interval_is_the_opposite() -> None:
-    assert side(0.1, 0.2, "higher") == side(-0.2, -0.1, "lower") == "as claimed"
-    assert side(0.1, 0.2, "lower") == side(-0.2, -0.1, "higher") == "the opposite"
+    assert says(question, planted(alone)).verdict == "same direction"
+    assert says(question, planted(replace(alone, value=0.2))).verdict == "not reproduced"
 
 
 def test_interval_over_seeds_on_a_handful_of_items_decides_nothing() -> None:
@@ -154,19 +137,19 @@ def test_interval_over_seeds_on_a_handful_of_items_decides_nothing() -> None:
     few = says(question, planted(apart(-2, -1, stratum="unanimous", items=FEW_ITEMS - 1)))
     enough = says(question, planted(apart(-2, -1, stratum="unanimous", items=FEW_ITEMS)))
 
-    assert few.verdict == "cannot be said"
+    assert few.verdict == "not testable here"
     assert f"on {FEW_ITEMS - 1} items only" in few.text
-    assert enough.verdict == "as claimed"
+    assert enough.verdict == "reproduced"
 
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (-0.03, 0.03, "as claimed"),
-        (-0.03, 0.05, "not found"),
-        (0.05, 0.06, "the opposite"),
-        (-0.06, -0.05, "the opposite"),
-        (None, None, "cannot be said"),
+        (-0.03, 0.03, "reproduced"),
+        (-0.03, 0.05, "same direction"),
+        (0.03, 0.06, "not reproduced"),  # the estimate is outside
+        (-0.06, -0.05, "not reproduced"),
+        (math.nan, math.nan, "not testable here"),
     ],
 )
 def test_comparable_is_claimed_only_inside_the_margin(
@@ -188,7 +171,7 @@ def test_other_networks_arms_strata_and_labels_answer_nothing() -> None:
         replace(apart(-1, -0.5), against="original"),
     )
 
-    assert says(question, planted(*others)).verdict == "cannot be said"
+    assert says(question, planted(*others)).verdict == "not testable here"
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
@@ -199,13 +182,13 @@ def test_verdict_that_all_networks_share_is_the_claims(verdict: Verdict) -> None
 @pytest.mark.parametrize(
     "verdicts",
     [
-        ["as claimed", "as claimed", "not found"],
-        ["as claimed", "the opposite"],
-        ["as claimed", "cannot be said"],
+        ["reproduced", "reproduced", "same direction"],
+        ["same direction", "not testable here"],
     ],
 )
-def test_networks_that_disagree_have_not_found_it(verdicts: list[Verdict]) -> None:
-    assert only(verdicts) == "not found"
+def test_weakest_network_decides(verdicts: list[Verdict]) -> None:
+    assert only(verdicts) == "same direction"
+    assert only([*verdicts, "not reproduced"]) == "not reproduced"
 
 
 def vote_and_softness(vote: Ends, rest: Ends, whole: Ends = (0.05, 0.09)) -> Verdict:
@@ -218,11 +201,11 @@ def vote_and_softness(vote: Ends, rest: Ends, whole: Ends = (0.05, 0.09)) -> Ver
 
 
 def test_gain_is_the_votes_only_where_intervals_do_not_overlap() -> None:
-    assert vote_and_softness((0.05, 0.07), (0.01, 0.02)) == "as claimed"
-    assert vote_and_softness((0.01, 0.02), (0.05, 0.07)) == "the opposite"
-    assert vote_and_softness((0.01, 0.06), (0.05, 0.07)) == "not found"
-    assert vote_and_softness((0.05, 0.07), (0.01, 0.02), (-0.01, 0.09)) == "not found"
-    assert vote_and_softness((math.nan, math.nan), (0.01, 0.02)) == "cannot be said"
+    assert vote_and_softness((0.05, 0.07), (0.01, 0.02)) == "reproduced"
+    assert vote_and_softness((0.01, 0.02), (0.05, 0.07)) == "not reproduced"
+    assert vote_and_softness((0.03, 0.09), (0.01, 0.04)) == "same direction"
+    assert vote_and_softness((0.05, 0.07), (0.01, 0.02), (-0.01, 0.09)) == "same direction"
+    assert vote_and_softness((0.05, 0.07), (0.01, 0.02), (-0.09, 0.01)) == "not reproduced"
 
 
 def on_both_labels(original: Ends, majority: Ends) -> Verdict:
@@ -236,10 +219,10 @@ def on_both_labels(original: Ends, majority: Ends) -> Verdict:
 
 
 def test_same_model_on_other_labels() -> None:
-    assert on_both_labels((0.78, 0.80), (0.86, 0.88)) == "as claimed"
-    assert on_both_labels((0.86, 0.88), (0.78, 0.80)) == "the opposite"
-    assert on_both_labels((0.78, 0.82), (0.81, 0.84)) == "not found"
-    assert says(relabelled("soft"), planted()).verdict == "cannot be said"
+    assert on_both_labels((0.78, 0.80), (0.86, 0.88)) == "reproduced"
+    assert on_both_labels((0.86, 0.88), (0.78, 0.80)) == "not reproduced"
+    assert on_both_labels((0.78, 0.82), (0.81, 0.84)) == "same direction"
+    assert says(relabelled("soft"), planted()).verdict == "not testable here"
 
 
 def test_most_of_a_stratum_is_an_exact_binomial_question() -> None:
@@ -250,13 +233,13 @@ def test_most_of_a_stratum_is_an_exact_binomial_question() -> None:
 
     ends = binomtest(19, 20).proportion_ci()
     assert found.text == f"95.0% of 20 [{ends.low:.1%}, {ends.high:.1%}]"
-    assert found.verdict == "as claimed"
+    assert found.verdict == "reproduced"
     flipped = table.with_columns(pl.col("region").replace({"easy": "hard", "hard": "easy"}))
-    assert says(question, planted(tables={"data_map": flipped})).verdict == "the opposite"
-    even = table.with_columns(region=pl.Series(["easy", "hard"] * 25))
-    assert says(question, planted(tables={"data_map": even})).verdict == "not found"
+    assert says(question, planted(tables={"data_map": flipped})).verdict == "not reproduced"
+    few_more = table.with_columns(region=pl.Series(["easy"] * 11 + ["hard"] * 39))
+    assert says(question, planted(tables={"data_map": few_more})).verdict == "same direction"
     nobody = table.with_columns(human_entropy=pl.lit(0.5))
-    assert says(question, planted(tables={"data_map": nobody})).verdict == "cannot be said"
+    assert says(question, planted(tables={"data_map": nobody})).verdict == "not testable here"
 
 
 def test_gap_between_strata_has_newcombes_interval() -> None:
@@ -267,9 +250,9 @@ def test_gap_between_strata_has_newcombes_interval() -> None:
 
     low, high = confint_proportions_2indep(30, 100, 0, 20, method="newcomb", compare="diff")
     assert found.text == f"30.0% against 0.0%: +0.300 [{low:.3f}, {high:.3f}]"
-    assert found.verdict == "as claimed"
+    assert found.verdict == "reproduced"
     swapped = map_answers.region_gap("soft", "unanimous", "disputed")
-    assert says(swapped, planted(tables={"data_map": table})).verdict == "the opposite"
+    assert says(swapped, planted(tables={"data_map": table})).verdict == "not reproduced"
 
 
 def test_thirds_are_of_the_disputed_items_only() -> None:
@@ -302,12 +285,12 @@ def test_change_of_confidence_is_paired_by_item() -> None:
         question = map_answers.map_change("confidence", stratum, claimed=claimed)
         return says(question, findings).verdict
 
-    assert change("lower") == "as claimed"
-    assert change("higher") == "the opposite"
-    assert change("lower", "unanimous") == "cannot be said"
+    assert change("lower") == "reproduced"
+    assert change("higher") == "not reproduced"
+    assert change("lower", "unanimous") == "not testable here"
     noisy = two_maps((hard + rng.normal(0, 0.1, 40)).tolist(), hard.tolist(), [0.5] * 40)
     question = map_answers.map_change("confidence", "disputed", claimed="lower")
-    assert says(question, noisy).verdict == "not found"
+    assert says(question, noisy).verdict in ("same direction", "not reproduced")
 
 
 def test_stronger_correlation_is_the_difference_of_scipys() -> None:
@@ -329,9 +312,9 @@ def test_stronger_correlation_is_the_difference_of_scipys() -> None:
 
     expected = spearmanr(entropy, close).statistic - spearmanr(entropy, loose).statistic
     assert found["soft closer"].text.startswith(f"{expected:.3f} [")
-    assert found["soft closer"].verdict == "as claimed"
-    assert found["vote closer"].verdict == "the opposite"
-    assert found["the same"].verdict == "not found"
+    assert found["soft closer"].verdict == "reproduced"
+    assert found["vote closer"].verdict == "not reproduced"
+    assert found["the same"].verdict in ("same direction", "not reproduced")
 
 
 def test_correlation_reads_the_sign_of_the_interval() -> None:
@@ -342,10 +325,10 @@ def test_correlation_reads_the_sign_of_the_interval() -> None:
         table = pl.DataFrame([{**row, "rho": (low + high) / 2, "low": low, "high": high}])
         return says(question, planted(tables={"alignment": table})).verdict
 
-    assert verdict(-0.6, -0.5) == "as claimed"
-    assert verdict(-0.1, 0.1) == "not found"
-    assert verdict(0.5, 0.6) == "the opposite"
-    assert says(question, planted()).verdict == "cannot be said"
+    assert verdict(-0.6, -0.5) == "reproduced"
+    assert verdict(-0.2, 0.1) == "same direction"
+    assert verdict(0.5, 0.6) == "not reproduced"
+    assert says(question, planted()).verdict == "not testable here"
 
 
 def test_movement_is_of_early_epochs_only() -> None:
@@ -362,22 +345,22 @@ def test_movement_is_of_early_epochs_only() -> None:
         question = map_answers.movement(claimed="lower")
         return says(question, planted(tables={"convergence": table})).verdict
 
-    assert verdict(0.1, 0.2) == "as claimed"
-    assert verdict(0.2, 0.1) == "the opposite"
-    assert verdict(0.1, 0.11) == "not found"
+    assert verdict(0.1, 0.2) == "reproduced"
+    assert verdict(0.2, 0.1) == "not reproduced"
+    assert verdict(0.1, 0.11) == "same direction"
 
 
 def test_what_stands_in_for_something_else_decides_nothing() -> None:
     question = difference("kl", "soft", "majority", "disputed", claimed="lower")
     found = says(only_shown(question), planted(apart(-2.5, -0.5)))
 
-    assert found == Found("-1.500 [-2.500, -0.500]", "cannot be said")
+    assert found == Found("-1.500 [-2.500, -0.500]", "not testable here", -1.5, -2.5, -0.5)
 
 
 def test_empty_run_can_say_nothing_about_any_claim() -> None:
     compared = compare_claims(planted(), rng=np.random.default_rng(0))
 
-    assert {one.verdict for one in compared} == {"cannot be said"}
+    assert {one.verdict for one in compared} == {"not testable here"}
     assert len(compared) == len({claim.says for claim in PAPER_5})
     with pytest.raises(DataError, match="no scores of any network"):
         compare_claims(Findings([], [], {}), rng=np.random.default_rng(0))
@@ -405,7 +388,7 @@ def test_table_holds_every_claim_and_is_the_same_again(tmp_path: Path) -> None:
     assert table.table["paper 5 claims"].to_list() == [claim.says for claim in PAPER_5]
     first = table.table.row(0, named=True)
     assert first["found here"] == "-0.200 [-0.300, -0.100] · -0.050 [-0.200, 0.100]"
-    assert first["verdict"] == "not found (as claimed in 1 of 2, not found in 1 of 2)"
+    assert first["verdict"] == "same direction (reproduced in 1 of 2, same direction in 1 of 2)"
     assert "lenet · simple-ffn" in table.caption
     assert not table.simulated
 
@@ -415,25 +398,3 @@ def test_simulated_people_are_marked() -> None:
     some = [*findings.scores, replace(findings.scores[0], simulated=True)]
 
     assert claims_table(replace(findings, scores=some)).simulated
-
-
-def test_command_prints_the_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_findings(planted(apart(-0.3, -0.1)), tmp_path)
-
-    assert main([str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert "lenet    -0.200 [-0.300, -0.100]\n  -> as claimed" in printed
-    last = printed.splitlines()[-1]
-    assert last == (
-        f"{len(PAPER_5)} claims: 1 as claimed, 0 not found, 0 the opposite, "
-        f"{len(PAPER_5) - 1} cannot be said."
-    )
-
-
-def test_folder_without_a_run_is_refused_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path)]) == 1
-    told = capsys.readouterr()
-    assert not told.out
-    assert "not the folder of a finished run" in told.err

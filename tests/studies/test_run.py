@@ -19,13 +19,10 @@ from sfumato.studies.study import read_study
 from sfumato.studies.trainings import run_trainings, split_of
 
 
-@pytest.fixture(scope="module")
-def folder(own_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(own_run: Path) -> Path:
     """A finished run."""
-    folder = tmp_path_factory.mktemp("run") / "lights"
-    done = run_study(read_study(own_study), folder, data=None)
-    assert (done.done, done.failed) == (6, 0)
-    return folder
+    return own_run
 
 
 def test_run_leaves_what_it_found_in_its_folder(folder: Path) -> None:

@@ -29,6 +29,7 @@ def test_digits_have_simulated_people_and_say_so() -> None:
     material = load_material(study, None)
 
     assert material.simulated
+    assert material.judgments is not None
     assert material.judgments.table["annotator"].str.starts_with("simulated").all()
     assert material.people.weight.max() == 6
 

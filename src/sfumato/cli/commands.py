@@ -14,6 +14,7 @@ from sfumato.cli.mix import mix
 from sfumato.cli.plan import plan
 from sfumato.cli.progress import progress
 from sfumato.cli.reading import assigned, read_any, read_judgments, read_options
+from sfumato.cli.results import results
 from sfumato.cli.run import report, run
 from sfumato.cli.simulate import simulate
 from sfumato.errors import DataError
@@ -41,6 +42,7 @@ app.command()(mix)
 app.command()(plan)
 app.command()(run)
 app.command()(report)
+app.command()(results)
 app.command()(simulate)
 
 

@@ -7,12 +7,13 @@ import typer
 
 __all__ = [
     "Aggregate",
-    "AnswersOutput",
     "AnyOutput",
     "AsJson",
     "Classes",
     "CompareAggregators",
+    "Confusions",
     "DatasetName",
+    "Distances",
     "Draws",
     "Ensemble",
     "Exclude",
@@ -30,6 +31,7 @@ __all__ = [
     "Original",
     "Parameters",
     "People",
+    "PeopleDraws",
     "PeoplesLabels",
     "PerAnnotator",
     "PerItem",
@@ -50,6 +52,7 @@ __all__ = [
     "ToFormat",
     "Vectors",
     "WhatIf",
+    "Words",
 ]
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgments.")]
@@ -89,7 +92,25 @@ Reading = Annotated[
     typer.Option("--rule", help="How contradictions are read: consistent or released."),
 ]
 Vectors = Annotated[
-    Path | None, typer.Option("--vectors", help="File of word vectors (semantic recipes).")
+    Path | None,
+    typer.Option("--vectors", help="File of word vectors: how far the classes are apart."),
+]
+Words = Annotated[
+    Path | None,
+    typer.Option("--words", help="CSV class,word: which words stand for the classes."),
+]
+Distances = Annotated[
+    Path | None,
+    typer.Option("--distances", help="Table of class distances (.csv), instead of --vectors."),
+]
+Confusions = Annotated[
+    Path | None,
+    typer.Option(
+        "--confusions", help="Also write how far classes are apart by what people confuse (.csv)."
+    ),
+]
+PeopleDraws = Annotated[
+    int, typer.Option("--draws", help="How often people are resampled (--check).")
 ]
 Keep = Annotated[
     str,
@@ -122,9 +143,6 @@ SimulatorName = Annotated[
 ]
 SeenLabels = Annotated[
     Path, typer.Option("--labels", help="The label distributions that people would see.")
-]
-AnswersOutput = Annotated[
-    Path, typer.Option("--output", "-o", help="Where to write: .parquet, .jsonl or .csv.")
 ]
 PerItem = Annotated[int, typer.Option("--per-item", help="Answers an item.")]
 People = Annotated[

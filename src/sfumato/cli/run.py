@@ -11,8 +11,7 @@ from sfumato.cli.progress import progress, say
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
-    from sfumato.studies.informativeness.study import GridStudy
-    from sfumato.studies.study import Study
+    from sfumato.studies.study import AnyStudy
 
 __all__ = ["report", "run"]
 
@@ -21,7 +20,7 @@ def run(
     study: Annotated[
         str,
         typer.Argument(
-            help="A shipped study (digits, fashion-h, informativeness-grid …) or a TOML file."
+            help="A shipped study (digits, fashion-h, informativeness-grid, hmix …) or a TOML file."
         ),
     ],
     output: Annotated[
@@ -41,16 +40,30 @@ def run(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of the cluster's scheduler.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Try a few images through everything, keep nothing, tell the cost."
+        ),
+    ] = False,
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from dataclasses import replace
 
     from sfumato.data.fetch import data_folder
+    from sfumato.errors import DataError
+    from sfumato.studies.hmix.study import HMixStudy
+    from sfumato.studies.rescore.study import RescoreStudy
     from sfumato.studies.run import run_study
 
     chosen = _study(study, size)
     if seeds is not None:
+        if isinstance(chosen, HMixStudy | RescoreStudy):
+            raise DataError(f"The study {chosen.name!r} trains nothing, so it has no --seeds.")
         chosen = replace(chosen, seeds=seeds)
+    if dry_run:
+        _try(chosen)
+        return
     folder = output or Path("runs") / chosen.name
     with _shown(chosen) as show:
         done = run_study(
@@ -76,7 +89,15 @@ def report(
     typer.echo(f"Report: {draw_report(folder)}")
 
 
-def _study(name: str, size: Literal["cpu", "paper"]) -> "Study | GridStudy":
+def _try(study: "AnyStudy") -> None:
+    from sfumato.data.fetch import data_folder
+    from sfumato.studies.dry import dry_run
+
+    for line in dry_run(study, data=data_folder(), stage=say).lines():
+        typer.echo(line)
+
+
+def _study(name: str, size: Literal["cpu", "paper"]) -> "AnyStudy":
     from sfumato.errors import DataError
     from sfumato.studies.shipped import shipped_study
     from sfumato.studies.study import read_study
@@ -89,7 +110,7 @@ def _study(name: str, size: Literal["cpu", "paper"]) -> "Study | GridStudy":
 
 
 @contextmanager
-def _shown(study: "Study | GridStudy") -> "Iterator[Callable[[Progress], None]]":
+def _shown(study: "AnyStudy") -> "Iterator[Callable[[Progress], None]]":
     """Cells done, work a second and time left, as a bar or as lines."""
     from sfumato.learn.sweep import seconds_left, work_per_second
     from sfumato.studies.informativeness.study import GridStudy

@@ -123,6 +123,14 @@ def simulated(found: Mapping[str, Any]) -> None:
         f"Wrote {found['judgments']:,} SIMULATED answers of {found['people']:,} simulated people "
         f"about {found['items']:,} items to {found['written']}."
     )
+    elicited = found["elicited"]
+    if elicited["judgments"]:
+        say(
+            f"Before them stand {elicited['judgments']:,} answers of people about "
+            f"{elicited['items']:,} items, untouched."
+        )
+    if found["order"]:
+        say(f"Alternatives are ordered by {found['order']}.")
     if found["marginals"]:
         rows = [
             (row["marginal"], _number(row["real"]), _number(row["simulated"]))

@@ -8,6 +8,7 @@ with lossless PNG members is read just as well.
 
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -78,47 +79,68 @@ DATASET = Dataset(
 )
 
 
-def load(split: Literal["train", "test"], folder: Path | None = None) -> ImageSet:
+def load(
+    split: Literal["train", "test"],
+    folder: Path | None = None,
+    *,
+    items: Sequence[str] | None = None,
+) -> ImageSet:
     """The 50,000 training or the 10,000 test pictures; an item is its official index.
 
-    The provenance names the archive that was read: an official one if it is there.
+    ``items`` are those to decode, in their order, where not all are wanted. The provenance names
+    the archive that was read: an official one if it is there.
     """
     if cifar10_official.archive(folder):
-        return cifar10_official.load(split, folder)
+        official = cifar10_official.load(split, folder)
+        return official if items is None else official.take(items)
     archive = locate(DATASET, f"{split}.zip", folder)
     labels_file = locate(DATASET, f"{split}_labels.npy", folder)
     labels = load_array(labels_file, dimensions=1)
     step = Step(
         "load cifar10",
-        {"split": split},
+        {"split": split} if items is None else {"split": split, "items": len(items)},
         inputs={path.name: fingerprint_file(path) for path in (archive, labels_file)},
     )
+    wanted = range(len(labels)) if items is None else _indices(items, len(labels), split)
     return ImageSet(
-        items=tuple(map(str, range(len(labels)))),
-        images=_pictures(archive, len(labels)),
-        labels=labels,
+        items=tuple(map(str, wanted)),
+        images=_pictures(archive, wanted, len(labels)),
+        labels=labels[list(wanted)],
         classes=CIFAR10,
-        split=(split,) * len(labels),
+        split=(split,) * len(wanted),
         provenance=(step,),
     )
 
 
-def _pictures(path: Path, count: int) -> NDArray[np.uint8]:
+def _indices(items: Sequence[str], count: int, split: str) -> list[int]:
+    known = {str(index): index for index in range(count)}
+    for item in items:
+        if item not in known:
+            raise DataError(
+                f"There is no item {item!r} in the {split} part of CIFAR-10; its items are '0' "
+                f"to '{count - 1}'."
+            )
+    return [known[item] for item in items]
+
+
+def _pictures(path: Path, wanted: Sequence[int], count: int) -> NDArray[np.uint8]:
     try:
         with zipfile.ZipFile(path) as archive:
-            return _members(archive, path.name, count)
+            return _members(archive, path.name, wanted, count)
     except (zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path.name} is damaged: {error}. Get it again.") from None
 
 
-def _members(archive: zipfile.ZipFile, name: str, count: int) -> NDArray[np.uint8]:
-    pictures = np.empty((count, SIDE, SIDE, 3), dtype=np.uint8)
+def _members(
+    archive: zipfile.ZipFile, name: str, wanted: Sequence[int], count: int
+) -> NDArray[np.uint8]:
+    pictures = np.empty((len(wanted), SIDE, SIDE, 3), dtype=np.uint8)
     members = {PurePath(member).stem: member for member in archive.namelist()}
-    for index in range(count):
+    for row, index in enumerate(wanted):
         member = members.get(f"{index:05d}")
         if member is None:
             raise DataError(f"{name} has no picture {index:05d}, but there are {count:,} labels.")
-        pictures[index] = _decoded(archive.read(member), f"{member} in {name}")
+        pictures[row] = _decoded(archive.read(member), f"{member} in {name}")
     pictures.flags.writeable = False
     return pictures
 

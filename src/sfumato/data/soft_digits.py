@@ -12,12 +12,15 @@ from sfumato.data.filled import filled
 from sfumato.data.images import ImageSet
 from sfumato.data.pictures import decode
 from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step, fingerprint_file
 
-__all__ = ["DATASET", "load", "read"]
+__all__ = ["DATASET", "SOURCES", "load", "original_labels", "read", "sources"]
 
 CLASSES = tuple("0123456789")
 NEEDED = ("images", "indices", "original_labels")
+SOURCES = ("mnist", "mukhoti")
+"""Where a picture is from: MNIST, or the synthetic Ambiguous-MNIST of Mukhoti et al."""
 
 DATASET = Dataset(
     name="soft-digits",
@@ -80,17 +83,42 @@ def read(path: Path) -> ImageSet:
     )
 
 
-def _table(path: Path) -> pl.DataFrame:
+def sources(path: Path) -> dict[str, str]:
+    """Item to where its picture is from, one of ``SOURCES``."""
+    table = _table(path, ("indices", "source"))
+    found = dict(zip(table["indices"].cast(pl.String), table["source"].to_list(), strict=True))
+    for item, source in found.items():
+        if source not in SOURCES:
+            raise DataError(
+                f"{path.name}: the source of item {item!r} is {source!r}; expected "
+                f"{' or '.join(map(repr, SOURCES))}."
+            )
+    return found
+
+
+def original_labels(path: Path) -> LabelSet:
+    """The labels that came with the pictures: a digit, or the distribution of synthetic ones."""
+    table = _table(path, ("indices", "original_labels"))
+    probs = [
+        _probs(value, f"{path.name}, row {row + 1}")
+        for row, value in enumerate(table["original_labels"].to_list())
+    ]
+    step = Step("read original labels", {}, {path.name: fingerprint_file(path)})
+    items = tuple(table["indices"].cast(pl.String).to_list())
+    return LabelSet(items, CLASSES, np.stack(probs), provenance=(step,))
+
+
+def _table(path: Path, needed: tuple[str, ...] = NEEDED) -> pl.DataFrame:
     try:
         table = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
-    missing = [name for name in NEEDED if name not in table.columns]
+    missing = [name for name in needed if name not in table.columns]
     if missing:
-        raise DataError(f"{path.name} has no column {missing[0]!r}; needed are {NEEDED}.")
+        raise DataError(f"{path.name} has no column {missing[0]!r}; needed are {needed}.")
     if table.is_empty():
         raise DataError(f"{path.name} has no rows.")
-    return filled(table, NEEDED, path=path)
+    return filled(table, needed, path=path)
 
 
 def _picture(value: Any, where: str) -> NDArray[Any]:
@@ -129,15 +157,19 @@ def _bytes(pixels: NDArray[Any], name: str) -> NDArray[np.uint8]:
 
 
 def _label(value: Any, where: str) -> int:
+    return int(_probs(value, where).argmax())
+
+
+def _probs(value: Any, where: str) -> NDArray[np.float64]:
     if isinstance(value, list):
         try:
             probs = np.array(value, dtype=np.float64)
         except (ValueError, TypeError):
             probs = np.empty(0)
         if probs.shape == (len(CLASSES),) and np.isfinite(probs).all():
-            return int(probs.argmax())
+            return probs
     elif str(value) in CLASSES:
-        return CLASSES.index(str(value))
+        return np.eye(len(CLASSES))[CLASSES.index(str(value))]
     raise DataError(
         f"{where}: the original label {value!r} is neither a digit nor ten probabilities."
     )

@@ -38,7 +38,7 @@ class SoftDigits:
     unsure: NDArray[np.float64]
     """Column ``pct_ann_unsure``: share of annotators who were unsure at all, from 0 to 1."""
     original: tuple[str | None, ...] = ()
-    """Column ``original_labels``, where known."""
+    """Column ``original_labels``, where known; of a distribution its most probable class."""
 
 
 def from_judgments(judgments: Judgments) -> SoftDigits:
@@ -112,7 +112,7 @@ def read_soft_digits(path: Path, *, classes: tuple[str, ...] | None = None) -> S
         for name in ("human_uncert_mean", "pct_ann_unsure")
     ]
     known = (
-        table["original_labels"].cast(pl.String).to_list()
+        [_original(value) for value in table["original_labels"].to_list()]
         if "original_labels" in table.columns
         else []
     )
@@ -126,6 +126,12 @@ def _read(path: Path) -> pl.DataFrame:
         return pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
+
+
+def _original(value: Any) -> str | None:
+    if isinstance(value, list):  # the distribution of a synthetic picture
+        return str(int(np.argmax(value)))
+    return None if value is None else str(value)
 
 
 def _row(path: Path, at: int, column: str, value: Any) -> list[float]:

@@ -5,39 +5,30 @@ the intervals of two numbers are known and not that of their difference, the two
 which is stricter than needed.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, assert_never
 
 import numpy as np
 
 from sfumato.report.numbers import interval, number, signed
 from sfumato.scores import Difference
 from sfumato.studies.analysis import Findings
+from sfumato.studies.verdicts import Claimed, End, Verdict, overall, side, within
 
 __all__ = [
     "FEW_ITEMS",
-    "VERDICTS",
     "Answer",
     "Claim",
-    "Claimed",
     "Found",
-    "Verdict",
     "brackets",
+    "decided",
     "difference",
     "missing",
     "mostly_by_vote",
     "no_overlap",
     "only_shown",
     "relabelled",
-    "side",
-    "within",
 ]
-
-Verdict = Literal["as claimed", "not found", "the opposite", "cannot be said"]
-VERDICTS: tuple[Verdict, ...] = ("as claimed", "not found", "the opposite", "cannot be said")
-Claimed = Literal["lower", "higher"]
 
 FEW_ITEMS = 30
 """An interval over seeds says nothing about other items; with fewer of them than this it is not
@@ -50,6 +41,10 @@ class Found:
 
     text: str
     verdict: Verdict
+    value: End = None
+    """The number that decided, where one did; for a difference, the difference."""
+    low: End = None
+    high: End = None
 
 
 Answer = Callable[[Findings, str, np.random.Generator], Found]
@@ -88,11 +83,13 @@ def difference(
         one = _between(findings, metric, first, second, network, against, stratum)
         if one is None:
             return missing(f"no {first} - {second} on {stratum} items")
+        estimate = (one.value, one.low, one.high)
         if one.items < FEW_ITEMS:
-            return Found(f"{_shown(one)}, on {one.items} items only", "cannot be said")
+            text = f"{_shown(one)}, on {one.items} items only"
+            return Found(text, "not testable here", *estimate)
         if isinstance(claimed, float):
-            return Found(_shown(one), within(one.low, one.high, claimed))
-        return Found(_shown(one), side(one.low, one.high, claimed))
+            return Found(_shown(one), within(*estimate, claimed), *estimate)
+        return decided(_shown(one), *estimate, claimed)
 
     return answer
 
@@ -111,12 +108,13 @@ def mostly_by_vote() -> Answer:
         if whole is None or vote is None or rest is None:
             return missing("not all three arms")
         text = f"{_shown(whole)} in all: {_shown(vote)} by the vote, {_shown(rest)} by softness"
-        ends = (whole.low, whole.high, vote.low, vote.high, rest.low, rest.high)
-        if any(end is None or math.isnan(end) for end in ends):
-            return Found(text, "cannot be said")
-        if whole.low <= 0:  # type: ignore[operator]
-            return Found(f"{text}; no gain to divide", "not found")
-        return Found(text, no_overlap((vote.low, vote.high), (rest.low, rest.high), "higher"))
+        gain = side(whole.value, whole.low, whole.high, "higher")
+        if gain != "reproduced":
+            text += "; no clear gain to divide"
+        parted = no_overlap(
+            text, (vote.value, vote.low, vote.high), (rest.value, rest.low, rest.high), "higher"
+        )
+        return replace(parted, verdict=overall([gain, parted.verdict]))
 
     return answer
 
@@ -132,9 +130,9 @@ def relabelled(arm: str) -> Answer:
         if not {"original", "majority"} <= on.keys():
             return missing(f"no rows of {arm}")
         before, after = on["original"], on["majority"]
-        shown = [f"{number(row['value'])} {brackets(row)}" for row in (before, after)]
-        ends = [(row["low"], row["high"]) for row in (after, before)]
-        return Found(" to ".join(shown), no_overlap(ends[0], ends[1], "higher"))
+        text = " to ".join(f"{number(row['value'])} {brackets(row)}" for row in (before, after))
+        parts = [(row["value"], row["low"], row["high"]) for row in (after, before)]
+        return no_overlap(text, parts[0], parts[1], "higher")
 
     return answer
 
@@ -143,53 +141,29 @@ def only_shown(other: Answer) -> Answer:
     """The numbers of another answer, which decide nothing about the claim."""
 
     def answer(findings: Findings, network: str, rng: np.random.Generator) -> Found:
-        return replace(other(findings, network, rng), verdict="cannot be said")
+        return replace(other(findings, network, rng), verdict="not testable here")
 
     return answer
 
 
-End = float | None
+def decided(text: str, value: End, low: End, high: End, claimed: Claimed) -> Found:
+    """What an estimate with its interval says of a side of zero."""
+    return Found(text, side(value, low, high, claimed), value, low, high)
 
 
-def side(low: End, high: End, claimed: Claimed) -> Verdict:
-    """On which side of zero an interval lies, against the claimed one.
-
-    >>> side(-0.3, -0.1, "lower"), side(-0.3, 0.1, "lower"), side(0.1, 0.3, "lower")
-    ('as claimed', 'not found', 'the opposite')
-    """
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return "cannot be said"
-    if low <= 0 <= high:
-        return "not found"
-    match claimed:
-        case "lower":
-            return "as claimed" if high < 0 else "the opposite"
-        case "higher":
-            return "as claimed" if low > 0 else "the opposite"
-        case _:
-            assert_never(claimed)
+Estimate = tuple[End, End, End]
+"""A number with the ends of its interval."""
 
 
-def within(low: End, high: End, margin: float) -> Verdict:
-    """Whether an interval lies within a margin around zero, or wholly outside it.
-
-    >>> within(-0.1, 0.1, 0.2), within(-0.3, 0.1, 0.2), within(0.3, 0.4, 0.2)
-    ('as claimed', 'not found', 'the opposite')
-    """
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return "cannot be said"
-    if -margin <= low and high <= margin:
-        return "as claimed"
-    return "the opposite" if low > margin or high < -margin else "not found"
-
-
-def no_overlap(first: tuple[End, End], second: tuple[End, End], claimed: Claimed) -> Verdict:
+def no_overlap(text: str, first: Estimate, second: Estimate, claimed: Claimed) -> Found:
     """Of two numbers with an interval each: the claimed one, if these do not overlap."""
-    ends = (*first, *second)
-    if any(end is None or math.isnan(end) for end in ends):
-        return "cannot be said"
-    low, high = first[0] - second[1], first[1] - second[0]  # type: ignore[operator]
-    return side(low, high, claimed)
+    value = _minus(first[0], second[0])
+    low, high = _minus(first[1], second[2]), _minus(first[2], second[1])
+    return decided(text, value, low, high, claimed)
+
+
+def _minus(first: End, second: End) -> End:
+    return None if first is None or second is None else first - second
 
 
 def _between(
@@ -212,11 +186,11 @@ def _shown(one: Difference) -> str:
     return f"{signed(one.value)} {interval(one.low, one.high) or '(no interval)'}"
 
 
-def brackets(row: dict[str, float]) -> str:
+def brackets(row: Mapping[str, float]) -> str:
     """The interval of a row of a table, or that there is none."""
     return interval(row["low"], row["high"]) or "(no interval)"
 
 
 def missing(why: str) -> Found:
     """The answer of a run that lacks what is needed."""
-    return Found(why, "cannot be said")
+    return Found(why, "not testable here")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sfumato.errors import DataError
 from sfumato.labels.alter import class_level, majority_labels, matched_smoothing
 from sfumato.labels.build import RECIPES, build
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -23,7 +24,11 @@ class Arm:
 
 
 ARMS: dict[str, Arm] = {
-    "original": Arm("the hard label that the data set came with", lambda known: known.original),
+    "original": Arm(
+        "the label that the data set came with: a hard one, but of synthetic pictures a model's "
+        "distribution",
+        lambda known: known.original if known.model_made is None else known.model_made,
+    ),
     "majority": Arm(
         "the most frequent answer of the same people as a hard label; ties share it",
         lambda known: majority_labels(known.people, "share"),
@@ -36,7 +41,7 @@ ARMS: dict[str, Arm] = {
     ),
     "one-annotator": Arm(
         "one person's own answer, drawn afresh each epoch",
-        lambda known: known.crowd,
+        lambda known: _crowd(known),
         "one annotator",
     ),
     "smoothed": Arm(
@@ -56,4 +61,16 @@ def labels_of(name: str, known: Material) -> tuple[LabelSet | CrowdLabels, Prese
         arm = ARMS[name]
         return arm.make(known), arm.presentation
     find(RECIPES, name, what="arm")
+    if known.judgments is None:
+        held = find(known.made, name, what="recipe by which the data set holds labels")
+        return held, "fixed"
     return build(known.judgments, name).crowd.mean().take(known.people.items), "fixed"
+
+
+def _crowd(known: Material) -> CrowdLabels:
+    if known.crowd is None:
+        raise DataError(
+            "The data set holds people's labels averaged, not each person's, so nothing can be "
+            "learnt from one person at a time; leave out the arm 'one-annotator'."
+        )
+    return known.crowd

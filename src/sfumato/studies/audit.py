@@ -40,6 +40,7 @@ __all__ = ["Audited", "audit_tables"]
 LAST_EPOCHS = 5
 """Data maps are over the last epochs of every seed (S4-22)."""
 
+SPREAD = "spread between people"
 TOP_SHARE = 0.3
 """The share of the items whose part in all doubt is told, as in paper 1 (S0-47)."""
 
@@ -121,7 +122,7 @@ def _about_people(
     signals = {
         "entropy of people": doubt,
         "mass off the top": non_max_mass(people),
-        "spread between people": _spread(material.crowd, people),
+        **({} if material.crowd is None else {SPREAD: _spread(material.crowd, people)}),
         **material.signals,
     }
     varied = {name: values for name, values in signals.items() if np.nanstd(values) > 0}

@@ -1,24 +1,13 @@
 """Turn the findings of a run into what paper 5 claims and what was found, side by side.
 
-A claim is judged by 95 % intervals, in every network of the run:
-
-- *as claimed*: the intervals lie wholly on the claimed side;
-- *the opposite*: they lie wholly on the other side;
-- *not found*: an interval lies on both sides, or networks disagree; that is never "equal";
-- *cannot be said*: the run has nothing to decide it with.
-
+A claim is judged in every network of the run (``verdicts``); the weakest verdict is the claim's.
 The paper's people answered yes, no or unsure about digits, about six of them an image. Its numbers
 stand next to those of other people about other pictures and are not expected to be equal.
-``python -m sfumato.studies.claims FOLDER`` prints the comparison for a finished run.
 """
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from textwrap import fill
 
 import numpy as np
 import polars as pl
@@ -27,11 +16,11 @@ from sfumato.errors import DataError
 from sfumato.report.tables import How, Table
 from sfumato.studies import paper5
 from sfumato.studies.analysis import Findings
-from sfumato.studies.answers import VERDICTS, Claim, Found, Verdict
-from sfumato.studies.folder import read_findings
+from sfumato.studies.answers import Claim, Found
 from sfumato.studies.paper5_claims import PAPER_5
+from sfumato.studies.verdicts import Verdict, overall
 
-__all__ = ["PAPER_5", "Claim", "Compared", "claims_table", "compare_claims", "main"]
+__all__ = ["PAPER_5", "Claim", "Compared", "claims_table", "compare_claims"]
 
 
 @dataclass(frozen=True)
@@ -90,36 +79,13 @@ def claims_table(findings: Findings) -> Table:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the comparison for the run in a folder; 1 where it is no finished run."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.studies.claims",
-        description="What paper 5 claims and what a run found, side by side.",
-    )
-    parser.add_argument("folder", type=Path, help="folder of a finished run")
-    folder: Path = parser.parse_args(arguments).folder
-    try:
-        compared = compare_claims(read_findings(folder), rng=np.random.default_rng(0))
-    except DataError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    for one in compared:
-        sys.stdout.write(f"{_printed(one)}\n\n")
-    counted = Counter(one.verdict for one in compared)
-    told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS)
-    sys.stdout.write(f"{len(compared)} claims: {told}.\n")
-    return 0
-
-
 def _compared(
     claim: Claim, findings: Findings, networks: Sequence[str], rng: np.random.Generator
 ) -> Compared:
     if claim.measured is None:
-        return Compared(claim, (), "cannot be said")
+        return Compared(claim, (), "not testable here")
     found = tuple((network, claim.measured(findings, network, rng)) for network in networks)
-    verdicts = {one.verdict for _, one in found}
-    # Networks that disagree have not shown it; which say what is told beside the verdict.
-    return Compared(claim, found, verdicts.pop() if len(verdicts) == 1 else "not found")
+    return Compared(claim, found, overall(one.verdict for _, one in found))
 
 
 def _found_text(one: Compared) -> str:
@@ -127,22 +93,3 @@ def _found_text(one: Compared) -> str:
     if not texts:
         return one.claim.note
     return texts[0] if len(texts) == 1 else " · ".join(found.text for _, found in one.found)
-
-
-def _printed(one: Compared) -> str:
-    verdict = f"{one.verdict} ({one.where})" if one.where else one.verdict
-    width = max(len(name) for name in ("paper 5", *(network for network, _ in one.found)))
-    told = [("paper 5", f"{one.claim.paper} ({one.claim.source})")]
-    told += [(network, found.text) for network, found in one.found]
-    told += [("note", one.claim.note)] if one.claim.note else []
-    lines = [_folded("", one.claim.says)]
-    lines += [_folded(f"  {name:<{width}}  ", text) for name, text in told]
-    return "\n".join([*lines, f"  -> {verdict}"])
-
-
-def _folded(head: str, text: str) -> str:
-    return fill(text, 100, initial_indent=head, subsequent_indent=" " * len(head))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

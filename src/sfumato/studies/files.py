@@ -27,9 +27,9 @@ __all__ = [
     "write_tables",
 ]
 
-Kind = Literal["trainings", "comparison", "grid", "hmix"]
+Kind = Literal["trainings", "comparison", "grid", "hmix", "rescore"]
 """What a study is made of: networks that are trained and audited, a paper's table of trainings, a
-grid of simulated worlds, or answers of people about mixed images."""
+grid of simulated worlds, answers of people about mixed images, or predictions that are stored."""
 
 PACKAGES = ("sfumato", "numpy", "scipy", "polars", "torch", "scikit-learn")
 

@@ -16,13 +16,13 @@ from sfumato.report.numbers import interval, number, signed
 from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import (
     Answer,
-    Claimed,
     Found,
     brackets,
+    decided,
     missing,
     no_overlap,
-    side,
 )
+from sfumato.studies.verdicts import Claimed
 
 __all__ = [
     "EARLY",
@@ -61,7 +61,8 @@ def region_share(arm: str, stratum: str, region: str) -> Answer:
         hits = int((inside == region).sum())
         ends = binomtest(hits, len(inside)).proportion_ci(method="exact")
         text = f"{hits / len(inside):.1%} of {len(inside):,} [{ends.low:.1%}, {ends.high:.1%}]"
-        return Found(text, side(ends.low - 0.5, ends.high - 0.5, "higher"))
+        share = hits / len(inside)
+        return decided(text, share - 0.5, ends.low - 0.5, ends.high - 0.5, "higher")
 
     return answer
 
@@ -81,7 +82,7 @@ def region_gap(arm: str, more: str, less: str) -> Answer:
         low = p - q - math.hypot(p - low_p, high_q - q)
         high = p - q + math.hypot(high_p - p, q - low_q)
         text = f"{p:.1%} against {q:.1%}: {signed(p - q)} {interval(low, high)}"
-        return Found(text, side(low, high, "higher"))
+        return decided(text, p - q, low, high, "higher")
 
     return answer
 
@@ -104,7 +105,7 @@ def map_change(column: str, stratum: str, *, claimed: Claimed) -> Answer:
             f"{number(float(kept[column].mean()))}: "  # type: ignore[arg-type]
             f"{signed(float(apart.mean()))} {interval(ends.low, ends.high)}, {len(apart):,} items"
         )
-        return Found(text, side(ends.low, ends.high, claimed))
+        return decided(text, float(apart.mean()), ends.low, ends.high, claimed)
 
     return answer
 
@@ -124,7 +125,7 @@ def correlation(arm: str, column: str, *, claimed: Claimed) -> Answer:
         if not rows:
             return missing(f"no correlations of {arm}")
         text = f"{signed(rows[0]['rho'])} {brackets(rows[0])}"
-        return Found(text, side(rows[0]["low"], rows[0]["high"], claimed))
+        return decided(text, rows[0]["rho"], rows[0]["low"], rows[0]["high"], claimed)
 
     return answer
 
@@ -149,7 +150,7 @@ def stronger_correlation(column: str, *, claimed: Claimed) -> Answer:
             return missing("one of the signals does not vary")
         drawn = bootstrap_statistics(apart, len(people), rng=rng, draws=DRAWS)
         low, high = percentiles(drawn[:, 0])
-        return Found(f"{signed(value)} {interval(low, high)}", side(low, high, claimed))
+        return decided(f"{signed(value)} {interval(low, high)}", value, low, high, claimed)
 
     return answer
 
@@ -175,8 +176,8 @@ def movement(*, claimed: Claimed) -> Answer:
             return missing("no soft and majority arms")
         soft, vote = means["soft"], means["majority"]
         text = " against ".join(f"{number(row['jsd'])} {brackets(row)}" for row in (soft, vote))
-        ends = [(row["low"], row["high"]) for row in (soft, vote)]
-        return Found(text, no_overlap(ends[0], ends[1], claimed))
+        parts = [(row["jsd"], row["low"], row["high"]) for row in (soft, vote)]
+        return no_overlap(text, parts[0], parts[1], claimed)
 
     return answer
 

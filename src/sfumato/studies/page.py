@@ -20,11 +20,14 @@ from sfumato.scores import Difference, Score, differences_table, scores_table
 from sfumato.studies.analysis import Findings
 from sfumato.studies.arms import ARMS
 from sfumato.studies.claims import claims_table
+from sfumato.studies.comparison.page import draw_comparison
 from sfumato.studies.files import kind_of, read_settings, write_report
 from sfumato.studies.folder import read_findings
+from sfumato.studies.hmix.page import draw_hmix_report
 from sfumato.studies.informativeness.page import draw_grid_report
+from sfumato.studies.rescore.page import draw_rescore_report
 
-__all__ = ["draw_report"]
+__all__ = ["OF_PAPER_5", "draw_report"]
 
 REFERENCES = {
     "entropy_floor": Measure("entropy of people's labels", "neither", "No model can go below it."),
@@ -37,6 +40,8 @@ MEASURES: dict[str, Measure] = {
     **REFERENCES,
 }
 MODES = ("original", "majority", "soft")
+OF_PAPER_5 = ("fashion-mnist-h", "soft-digits", "soft-digits-synthetic")
+"""Data whose studies are held against paper 5's claims: its own, and some like them."""
 HEADLINE = ("cross_entropy", "accuracy")
 SHOWN = ("cross_entropy", "kl", "brier", "accuracy", "rms_calibration", "second_best_accuracy")
 
@@ -48,8 +53,14 @@ def draw_report(folder: Path) -> Path:
     match kind:
         case "trainings":
             return write_report(_page(settings, read_findings(folder)), folder)
+        case "comparison":
+            return draw_comparison(folder)
         case "grid":
             return draw_grid_report(folder)
+        case "hmix":
+            return draw_hmix_report(folder)
+        case "rescore":
+            return draw_rescore_report(folder)
         case _:
             assert_never(kind)
 
@@ -69,7 +80,7 @@ def _page(settings: Mapping[str, Any], findings: Findings) -> Page:
         _items_section(findings, everyone),
         _pictures_section(findings, simulated),
     ]
-    if study["name"] == "fashion-h":
+    if study["data"] in OF_PAPER_5:
         sections.append(Section("Next to paper 5", "", (claims_table(findings),)))
     return Page(
         title=study["title"],

@@ -3,6 +3,7 @@
 from sfumato.studies import answers, map_answers, paper5
 from sfumato.studies.answers import Answer, Claim
 from sfumato.studies.paper5 import ACCURACY, BRIER, KL
+from sfumato.studies.verdicts import Claimed
 
 __all__ = ["PAPER_5"]
 
@@ -18,7 +19,7 @@ BETWEEN = (
 
 
 def _pair(
-    metric: str, first: str, second: str, stratum: str, claimed: answers.Claimed
+    metric: str, first: str, second: str, stratum: str, claimed: Claimed
 ) -> tuple[Answer, str]:
     """A difference here, and the same difference in the paper."""
     table = {"kl": KL, "brier": BRIER, "accuracy": ACCURACY}[metric]

@@ -3,7 +3,8 @@
 The folder holds ``study.json`` (settings, versions, provenance), ``cells/`` (one finished
 training each), ``predictions/``, ``scores.parquet``, ``differences.parquet``,
 ``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped
-continues where it was. A study of simulated worlds has a grid in place of trainings.
+continues where it was. A study of simulated worlds has a grid in place of trainings, one
+of people's answers neither.
 """
 
 from collections.abc import Callable
@@ -12,19 +13,26 @@ from pathlib import Path
 from sfumato.learn.sweep import Engine, Progress
 from sfumato.report.datasheet import datasheet_of, to_markdown
 from sfumato.studies.analysis import analyse
+from sfumato.studies.comparison.run import run_comparison
+from sfumato.studies.comparison.setting import Comparison
 from sfumato.studies.finished import Finished
 from sfumato.studies.folder import write_findings
+from sfumato.studies.hmix.run import run_hmix_study
+from sfumato.studies.hmix.study import HMixStudy
 from sfumato.studies.informativeness.run import run_grid_study
 from sfumato.studies.informativeness.study import GridStudy
 from sfumato.studies.page import draw_report
-from sfumato.studies.study import Study
+from sfumato.studies.rescore.run import run_rescore
+from sfumato.studies.rescore.study import RescoreStudy
+from sfumato.studies.study import AnyStudy
+from sfumato.studies.took import timekeeping
 from sfumato.studies.trainings import Trainings, run_trainings
 
 __all__ = ["Finished", "run_study"]
 
 
 def run_study(
-    study: Study | GridStudy,
+    study: AnyStudy,
     folder: Path,
     *,
     data: Path | None,
@@ -34,10 +42,46 @@ def run_study(
     stage: Callable[[str], None] = lambda name: None,
 ) -> Finished:
     """The main job. ``data`` is the folder of data sets; ``stage`` is told what begins."""
+    with timekeeping(folder, progress) as watch:
+        return _run(
+            study,
+            folder,
+            data=data,
+            engine=engine,
+            scheduler=scheduler,
+            progress=watch,
+            stage=stage,
+        )
+
+
+def _run(
+    study: AnyStudy,
+    folder: Path,
+    *,
+    data: Path | None,
+    engine: Engine,
+    scheduler: str | None,
+    progress: Callable[[Progress], None],
+    stage: Callable[[str], None],
+) -> Finished:
     if isinstance(study, GridStudy):
         return run_grid_study(
             study, folder, engine=engine, scheduler=scheduler, progress=progress, stage=stage
         )
+    if isinstance(study, Comparison):
+        return run_comparison(
+            study,
+            folder,
+            data=data,
+            engine=engine,
+            scheduler=scheduler,
+            progress=progress,
+            stage=stage,
+        )
+    if isinstance(study, HMixStudy):
+        return run_hmix_study(study, folder, data=data, stage=stage)
+    if isinstance(study, RescoreStudy):
+        return run_rescore(study, folder, data=data, stage=stage)
     stage("Labels and trainings")
     trainings = run_trainings(
         study, folder, data=data, engine=engine, scheduler=scheduler, progress=progress

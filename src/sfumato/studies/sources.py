@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data import ImageSet, digits, fashion_mnist, own
+from sfumato.data import ImageSet, digits, fashion_mnist, own, soft_digits
+from sfumato.data.fetch import locate
 from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.judgments import Judgments
+from sfumato.judgments.judgments import Judgments, select
 from sfumato.labels.build import build
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.simulate import simulate
+from sfumato.labels.soft_digits import read_soft_digits
+from sfumato.learn.folds import Split
 from sfumato.provenance import is_simulated
 
 if TYPE_CHECKING:
@@ -30,14 +34,21 @@ class Material:
     """What a study works on: pictures that people judged, in one order."""
 
     pictures: ImageSet
-    judgments: Judgments
     original: LabelSet
     people: LabelSet
     """What people believe: the labels that every arm is compared with."""
-    crowd: CrowdLabels
-    """The same by judgment."""
+    judgments: Judgments | None = None
+    """None for data sets that hold labels only."""
+    crowd: CrowdLabels | None = None
+    """What people believe, by judgment."""
+    model_made: LabelSet | None = None
+    """Original labels as the distributions of the model that made the pictures (S4-13)."""
+    made: Mapping[str, LabelSet] = field(default_factory=dict)
+    """Labels that a data set without judgments holds, by the recipe that made them."""
     signals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """Numbers about each item that tell of doubt, such as ``response time``."""
+    split: Split | None = None
+    """The parts that came with the data."""
 
     @property
     def simulated(self) -> bool:
@@ -46,8 +57,12 @@ class Material:
 
 
 def load_material(study: "Study", data: Path | None) -> Material:
-    """Pictures and judgments of a study; only items that have both are kept."""
-    pictures, judgments = SOURCES[study.data](study, data)
+    """What a study works on; only pictures that people judged are kept."""
+    return SOURCES[study.data](study, data)
+
+
+def _judged(study: "Study", pictures: ImageSet, everything: Judgments) -> Material:
+    judgments = select(everything)  # repeats, checks and practice make no labels (C12)
     crowd = build(judgments, study.recipe).crowd
     people = crowd.mean()
     original = pictures.original()
@@ -94,7 +109,7 @@ def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDAr
     return {"response time": np.array([known.get(item, np.nan) for item in items])}
 
 
-def _digits(study: "Study", data: Path | None) -> tuple[ImageSet, Judgments]:
+def _digits(study: "Study", data: Path | None) -> Material:
     pictures = digits.load()
     people = simulate(
         study.simulated.kind,
@@ -104,23 +119,64 @@ def _digits(study: "Study", data: Path | None) -> tuple[ImageSet, Judgments]:
         rng=np.random.default_rng(study.split_seed),
     )
     assert isinstance(people, Judgments)
-    return pictures, people
+    return _judged(study, pictures, people)
 
 
-def _fashion_h(study: "Study", data: Path | None) -> tuple[ImageSet, Judgments]:
+def _fashion_h(study: "Study", data: Path | None) -> Material:
     folder = _folder(data)
     counts = folder / "fashion_mnist_h" / "fmh-counts.npy"
-    return fashion_mnist.load(folder), _read(counts, "fashion-mnist-h")
+    return _judged(study, fashion_mnist.load(folder), _read(counts, "fashion-mnist-h"))
 
 
-def _own(study: "Study", data: Path | None) -> tuple[ImageSet, Judgments]:
+def _soft_digits(source: str, study: "Study", data: Path | None) -> Material:
+    """The digits of one source, with the labels and parts that are published (S4-55)."""
+    path = locate(soft_digits.DATASET, "soft-digits.parquet", _folder(data))
+    known = read_soft_digits(path)
+    made = {"yes-unsure-weighted": known.weighted, "yes-unsure-equal": known.equal}
+    if study.recipe not in made:
+        raise DataError(
+            f"soft-digits holds labels by {' and '.join(made)}, not by {study.recipe!r}, and no "
+            "single judgments to make others of."
+        )
+    origin = soft_digits.sources(path)
+    items = tuple(item for item in known.weighted.items if origin[item] == source)
+    if not items:
+        raise DataError(f"{path.name} has no picture of the source {source!r}.")
+    pictures = soft_digits.read(path).take(items)
+    people = made[study.recipe].take(items)
+    place = {item: row for row, item in enumerate(known.weighted.items)}
+    rows = [place[item] for item in items]
+    told = {"mean uncertainty": known.uncertainty, "unsure proportion": known.unsure}
+    return Material(
+        pictures=pictures,
+        original=_over(pictures.original(), people.classes),
+        people=people,
+        model_made=_over(soft_digits.original_labels(path).take(items), people.classes),
+        made={recipe: labels.take(items) for recipe, labels in made.items()},
+        signals={
+            name: values[rows] for name, values in told.items() if np.isfinite(values[rows]).any()
+        },
+        split=_given_split(pictures),
+    )
+
+
+def _given_split(pictures: ImageSet) -> Split | None:
+    """The parts of the data set, where it has the three that a study needs."""
+    train, validation, test = (
+        tuple(item for item, part in zip(pictures.items, pictures.split, strict=True) if part == of)
+        for of in ("train", "val", "test")
+    )
+    return Split(train, validation, test) if train and validation and test else None
+
+
+def _own(study: "Study", data: Path | None) -> Material:
     given = study.own
     for name in ("images", "table", "judgments"):
         if not getattr(given, name):
             raise DataError(f"The study {study.name!r} needs `{name}` in its table [own].")
     size = (given.size[0], given.size[1]) if given.size else None
     pictures = own.load(Path(given.images), Path(given.table), size=size)
-    return pictures, _read(Path(given.judgments), given.format)
+    return _judged(study, pictures, _read(Path(given.judgments), given.format))
 
 
 def _read(path: Path, format_name: str) -> Judgments:
@@ -136,8 +192,10 @@ def _folder(data: Path | None) -> Path:
     return data
 
 
-SOURCES: dict[str, Callable[["Study", Path | None], tuple[ImageSet, Judgments]]] = {
+SOURCES: dict[str, Callable[["Study", Path | None], Material]] = {
     "digits": _digits,
     "fashion-mnist-h": _fashion_h,
+    "soft-digits": partial(_soft_digits, "mnist"),
+    "soft-digits-synthetic": partial(_soft_digits, "mukhoti"),
     "own": _own,
 }

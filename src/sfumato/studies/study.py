@@ -16,10 +16,13 @@ from sfumato.learn.networks import NETWORKS
 from sfumato.learn.train import Recipe
 from sfumato.names import find
 from sfumato.studies.arms import ARMS
+from sfumato.studies.comparison.setting import Comparison
+from sfumato.studies.hmix.study import HMixStudy
 from sfumato.studies.informativeness.study import GridStudy
+from sfumato.studies.rescore.study import RescoreStudy
 from sfumato.studies.sources import SOURCES
 
-__all__ = ["Own", "Simulated", "Study", "read_study", "study_to_json"]
+__all__ = ["AnyStudy", "Own", "Simulated", "Study", "read_study", "study_to_json"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,10 @@ class Study:
         _check(self)
 
 
+AnyStudy = Study | Comparison | GridStudy | HMixStudy | RescoreStudy
+"""Whatever ``sfumato run`` can run."""
+
+
 def _check(study: Study) -> None:
     find(SOURCES, study.data, what="data source of studies")
     find(RECIPES, study.recipe, what="recipe")
@@ -155,7 +162,7 @@ def read_study(path: Path) -> Study:
     return replace(study, own=replace(own, images=images, table=table, judgments=judgments))
 
 
-def study_to_json(study: Study | GridStudy) -> dict[str, Any]:
+def study_to_json(study: AnyStudy) -> dict[str, Any]:
     """The study as plain lists and dicts, for ``study.json``."""
     plain: dict[str, Any] = json.loads(json.dumps(_plain(study)))
     return plain
@@ -164,7 +171,9 @@ def study_to_json(study: Study | GridStudy) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _values(path: Path, where: str, stated: Any, kind: type) -> dict[str, Any]:

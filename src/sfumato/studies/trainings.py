@@ -132,7 +132,10 @@ def run_trainings(
 
 
 def split_of(study: Study, material: Material) -> Split:
-    """The parts for training, choosing and reporting, stratified by original class."""
+    """The parts for training, choosing and reporting: those that came with the data, or ones
+    stratified by original class."""
+    if material.split is not None:
+        return material.split
     training, choosing, reporting = study.split
     return stratified_split(
         material.people.items,

@@ -89,6 +89,21 @@ def test_full_mass_keeps_gamma_for_classes_that_were_not_ruled_out() -> None:
     assert row(answer, "top2-uniform") == [1.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (says("cat", 60, "dog", 20, no="frog"), [0.75, 0.25, 0.0, 0.0]),
+        (says("cat", 60, no="frog"), [1.0, 0.0, 0.0, 0.0]),
+        (says("cat", 90, "dog", 30), [0.75, 0.25, 0.0, 0.0]),
+        (says("cat", 0, "dog", 0), [1.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_stated_mass_alone_is_divided_by_its_sum_and_nothing_is_shared_out(
+    answer: dict[str, Any], expected: list[float]
+) -> None:
+    assert row(answer, "top2-stated") == expected
+
+
 def test_mass_over_100_is_divided_by_its_sum() -> None:
     answer = says("cat", 100, "dog", 100, no="deer frog")
 

@@ -20,6 +20,8 @@ from sfumato.labels.mixing import (
     human_matched,
     human_matched_crowd,
     percepts_of,
+    percepts_within,
+    shuffled_percepts,
     smoothing_share,
 )
 from sfumato.labels.mixing.percepts import SmoothingForm
@@ -190,3 +192,38 @@ def test_labels_of_the_real_h_mix_are_those_of_its_two_classes(data_folder: Path
     mean = pl.DataFrame({"m": found.mix, "c": found.coefficient}).group_by("m").mean().sort("m")
     assert np.allclose(labels.probs[np.arange(len(first)), first], mean["c"].to_numpy())
     assert ((labels.probs > 0).sum(axis=1) <= 2).all()
+
+
+def test_percepts_within_some_items_are_those_of_mixes_of_nothing_else() -> None:
+    found = percepts_within(people((0.1, 0.2, 0.3)), ["a", "c", "unknown"])
+
+    assert found.items == ("0.9 c + a",)
+    assert (found.mix.tolist(), found.annotator.tolist()) == ([0], [0])
+    assert (found.coefficient.tolist(), found.confidence.tolist()) == ([1], [0.3])
+    assert found.provenance[-1].settings == {"kept": 1, "left_out": 1}
+    assert percepts_within(people(), "abc").mix.tolist() == people().mix.tolist()
+
+
+@given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_shuffled_percepts_keep_every_answer_but_none_in_its_place(
+    halves: int, quarters: int, seed: int
+) -> None:
+    mixes = [
+        Mix(f"a{place}", f"b{place}", "cat", "dog", 0.5 if place < halves else 0.25)
+        for place in range(halves + quarters)
+    ]
+    number = len(mixes)
+    share = np.arange(2 * number) / (2 * number)
+    given = said(mixes, ("p", "q"), [*range(number)] * 2, [0] * number + [1] * number, share, share)
+    found = shuffled_percepts(given, rng=np.random.default_rng(seed))
+
+    assert (found.mix != given.mix).all()
+    assert np.array_equal(found.mix[:number], found.mix[number:])  # all answers about a mix move
+    assert ((found.mix < halves) == (given.mix < halves)).all()  # to one of the same coefficient
+    assert sorted(found.mix) == sorted(given.mix)
+    assert np.array_equal(found.coefficient, given.coefficient)
+
+
+def test_answers_about_the_only_mix_of_its_coefficient_cannot_be_shuffled() -> None:
+    with pytest.raises(DataError, match=r"Only '0\.5 a \+ b' is mixed with the coefficient 0\.5"):
+        shuffled_percepts(people(), rng=np.random.default_rng(0))

@@ -11,12 +11,13 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError, SfumatoError
-from sfumato.studies.hmix.claims import main
 from sfumato.studies.hmix.material import Material, read_material
 from sfumato.studies.hmix.stored import HMixRun, read_run
 from sfumato.studies.hmix.study import ALL, LATER, THESIS, HMixStudy
 from sfumato.studies.hmix.thesis import compare_claims
 from sfumato.studies.page import draw_report
+from sfumato.studies.results.gather import read_result
+from sfumato.studies.results.page import page_of
 from sfumato.studies.run import run_study
 from sfumato.studies.shipped import shipped_study
 
@@ -115,12 +116,13 @@ def test_every_claim_has_a_verdict_on_the_thesis_s_own_answers(run: HMixRun) -> 
 
     assert len(compared) == 12
     verdicts = {says: one.verdict for says, one in compared.items()}
-    assert verdicts["Single answers are often far from it"] == "as claimed"
-    assert verdicts["The median answer is close to the coefficient that was mixed"] == "not found"
+    assert verdicts["Single answers are often far from it"] == "reproduced"
+    close = compared["The median answer is close to the coefficient that was mixed"]
+    assert (close.verdict, close.found[ALL].verdict) == ("same direction", "not reproduced")
     lowest = compared["Confidence is lowest at 0.5"]
-    assert lowest.found[ALL].verdict == "as claimed"
+    assert lowest.found[ALL].verdict == "reproduced"
     exact = ("810 mixes", "8 people give", "Mean answers about three")
-    assert [one for says, one in verdicts.items() if says.startswith(exact)] == ["as claimed"] * 3
+    assert [one for says, one in verdicts.items() if says.startswith(exact)] == ["reproduced"] * 3
 
 
 def test_few_mixes_are_of_two_ambiguous_images_and_people_are_less_sure_of_them(
@@ -153,15 +155,14 @@ def test_report_of_a_folder_is_drawn_by_its_kind(
     assert draw_report(folder) == folder / "drawn"
 
 
-def test_results_are_printed_in_markdown(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(folder)]) == 0
-    printed = capsys.readouterr().out
-    assert "12 claims: " in printed
-    assert "| whole release | 0.9 | 852 | 0.920 " in printed
-    assert main([str(tmp_path)]) == 1
-    assert "no study.json" in capsys.readouterr().err
+def test_results_page_has_the_parts_and_every_claim(folder: Path) -> None:
+    result = read_result(folder)
+    page = page_of(result)
+
+    assert "12 claims: " in page
+    assert "| whole release | 0.9 | 852 | 0.920 " in page
+    assert {one.work for one in result.claims} == {"thesis"}
+    assert result.seeds is None
 
 
 def test_seeds_are_refused_because_nothing_is_trained() -> None:

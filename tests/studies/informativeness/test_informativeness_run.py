@@ -25,10 +25,11 @@ from sfumato.studies.informativeness.cells import (
     simulate_points,
     thin_points,
 )
-from sfumato.studies.informativeness.claims import main
 from sfumato.studies.informativeness.components import component_curves
-from sfumato.studies.informativeness.study import GridStudy, points_of
+from sfumato.studies.informativeness.study import SUBJECTS, GridStudy, points_of
 from sfumato.studies.page import draw_report
+from sfumato.studies.results.gather import read_result
+from sfumato.studies.results.page import page_of
 from sfumato.studies.run import run_study
 from sfumato.studies.shipped import GRIDS
 from sfumato.studies.study import study_to_json
@@ -154,20 +155,19 @@ def test_folder_of_another_study_is_refused(folder: Path) -> None:
         run_study(replace(STUDY, name="other"), folder, data=None)
 
 
-def test_page_of_the_documentation_has_numbers_and_verdicts(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(folder)]) == 0
-    page = capsys.readouterr().out
+def test_page_of_the_documentation_has_numbers_and_verdicts(folder: Path, tmp_path: Path) -> None:
+    result = read_result(folder)
+    page = page_of(result)
 
     assert "| 25 | 30 | " in page
     assert "| all together |" not in page  # one number of dimensions
     assert "T answers, εT of them wrong" in page
-    assert (
-        "Soft labels recover much more than hard ones where n ≤ k (S1-25): **as claimed**" in page
-    )
-    assert main([str(tmp_path)]) == 1
-    assert "not the folder of a run" in capsys.readouterr().err
+    first = result.claims[0]
+    assert (first.work, first.verdict, first.found[0].where) == ("paper 2", "reproduced", "d = 25")
+    assert first.found[0].low is not None
+    assert first.found[0].low > 0
+    with pytest.raises(DataError, match="not the folder of a run"):
+        read_result(tmp_path)
 
 
 def test_command_runs_a_grid_and_counts_worlds(
@@ -198,7 +198,7 @@ def test_folder_that_names_no_kind_is_one_of_trainings() -> None:
 def test_shipped_grid_is_the_default_grid() -> None:
     study = GRIDS["informativeness-grid"].cpu
 
-    assert points_of(study) == default_points(3)
+    assert points_of(replace(study, subjects=SUBJECTS)) == default_points(3)
     assert study.middle == 25
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import torch
 
 from sfumato.errors import DataError
+from sfumato.learn.networks.cnn import cnn
 from sfumato.learn.networks.densenet import densenet_bc_100
 from sfumato.learn.networks.ffn import ffn
 from sfumato.learn.networks.lenet import lenet
@@ -170,6 +171,12 @@ NETWORKS: dict[str, NetworkKind] = {
         about="Pre-activation ResNet-34, of the blocks of the mixup code.",
         parameters=21_279_434,
         rows=("S2-45",),
+        smallest_side=16,
+    ),
+    "cnn-3": NetworkKind(
+        build=cnn,
+        about="Three convolutions with pools, half of ResNet-8's work.",
+        parameters=56_674,
         smallest_side=16,
     ),
     "resnet-8": NetworkKind(

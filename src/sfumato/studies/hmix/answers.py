@@ -11,12 +11,13 @@ import polars as pl
 from scipy.stats import binom
 
 from sfumato.report.numbers import interval, number, signed
-from sfumato.studies.answers import Found, Verdict, missing, side, within
+from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.hmix.analysis import RELEASED
 from sfumato.studies.hmix.curves import BEND
 from sfumato.studies.hmix.measured import FOLLOWS, MIDDLE, OTHER_MASS
 from sfumato.studies.hmix.stored import HMixRun
 from sfumato.studies.hmix.study import ALL, THESIS
+from sfumato.studies.verdicts import Verdict, overall, side, within
 
 __all__ = [
     "Answer",
@@ -58,7 +59,7 @@ def stimuli(run: HMixRun, part: str) -> Found | None:
         and facts["fewest_people_of_a_mix"] >= 2
         and facts["images_of_the_7000"] == facts["images"]
     )
-    return Found(text, "as claimed" if right else "the opposite")
+    return Found(text, "reproduced" if right else "not reproduced")
 
 
 def soft_labels_collected(run: HMixRun, part: str) -> Found | None:
@@ -73,7 +74,7 @@ def soft_labels_collected(run: HMixRun, part: str) -> Found | None:
     )
     right = (facts["people"], facts["mixes"], facts["mixes_of_the_thesis"]) == (8, 100, 100)
     right = right and facts["coefficients"] == [0.25, 0.5, 0.75]
-    return Found(text, "as claimed" if right else "the opposite")
+    return Found(text, "reproduced" if right else "not reproduced")
 
 
 def medians_close(run: HMixRun, part: str) -> Found:
@@ -84,9 +85,9 @@ def medians_close(run: HMixRun, part: str) -> Found:
         if row is None:
             return missing(f"no mixes with {value:g}")
         shown.append(f"{number(row['value'])} {interval(row['low'], row['high'])}")
-        verdicts.append(within(row["low"] - value, row["high"] - value, close))
-    worst: tuple[Verdict, ...] = ("cannot be said", "the opposite", "not found", "as claimed")
-    return Found(" · ".join(shown), next(one for one in worst if one in verdicts))
+        off, low, high = (row[end] - value for end in ("value", "low", "high"))
+        verdicts.append(within(off, low, high, close))
+    return Found(" · ".join(shown), overall(verdicts))
 
 
 def answers_deviate(run: HMixRun, part: str) -> Found:
@@ -100,7 +101,8 @@ def answers_deviate(run: HMixRun, part: str) -> Found:
         f"{number(quartiles[0]['value'])} to {number(quartiles[1]['value'])}"
     )
     close = run.study["close"]
-    return Found(text, side(row["low"] - close, row["high"] - close, "higher"))
+    further, low, high = (row[end] - close for end in ("value", "low", "high"))
+    return decided(text, further, low, high, "higher")
 
 
 def off_the_diagonal(run: HMixRun, part: str) -> Found | None:
@@ -116,7 +118,7 @@ def off_the_diagonal(run: HMixRun, part: str) -> Found | None:
         f"{len(run.tables['points']) - len(points)} means have no interval. "
         f"{_off_middle(run)} of 45 midpoints of fitted curves miss 0.5"
     )
-    return Found(text, "as claimed" if len(off) > chance else "not found")
+    return Found(text, "reproduced" if len(off) > chance else "not reproduced", len(off))
 
 
 def _off_middle(run: HMixRun) -> int:
@@ -140,7 +142,7 @@ def curves_bend(run: HMixRun, part: str) -> Found:
             f"; by itself in {len(bent)} of {len(pairs)} class pairs; {first} + {second}: "
             f"{signed(mine['value'])} {interval(mine['low'], mine['high'])}"
         )
-    return Found(text, side(row["low"], row["high"], "higher"))
+    return decided(text, row["value"], row["low"], row["high"], "higher")
 
 
 def confidence_lowest_at_half(run: HMixRun, part: str) -> Found:
@@ -153,15 +155,16 @@ def confidence_lowest_at_half(run: HMixRun, part: str) -> Found:
     ]
     if None in shown or None in less:
         return missing("not all coefficients")
-    verdicts = [side(row["low"], row["high"], "lower") for row in less if row is not None]
+    verdicts = [
+        side(row["value"], row["low"], row["high"], "lower") for row in less if row is not None
+    ]
     text = " · ".join(number(row["value"]) for row in shown if row is not None)
     ends = "; ".join(
         f"{row['group']}: {signed(row['value'])} {interval(row['low'], row['high'])}"
         for row in less
         if row is not None
     )
-    agreed = verdicts[0] if len(set(verdicts)) == 1 else "not found"
-    return Found(f"{text}; at 0.5 less than at {ends}", agreed)
+    return Found(f"{text}; at 0.5 less than at {ends}", overall(verdicts))
 
 
 def endpoints_matter(run: HMixRun, part: str) -> Found:
@@ -169,7 +172,7 @@ def endpoints_matter(run: HMixRun, part: str) -> Found:
     text, row = _endpoints(run, part, "confidence")
     if row is None:
         return missing(text)
-    return Found(text, side(row["low"], row["high"], "lower"))
+    return decided(text, row["value"], row["low"], row["high"], "lower")
 
 
 def endpoints_make_no_difference(run: HMixRun, part: str) -> Found:
@@ -177,8 +180,9 @@ def endpoints_make_no_difference(run: HMixRun, part: str) -> Found:
     text, row = _endpoints(run, part, "error")
     if row is None:
         return missing(text)
-    verdict = side(row["low"], row["high"], "higher")
-    return Found(text, "as claimed" if verdict == "not found" else "the opposite")
+    if not row["low"] <= 0 <= row["high"]:
+        return Found(text, "not reproduced", row["value"], row["low"], row["high"])
+    return Found(text, "same direction", row["value"], row["low"], row["high"])
 
 
 def figure_examples(run: HMixRun, part: str) -> Found | None:
@@ -189,7 +193,7 @@ def figure_examples(run: HMixRun, part: str) -> Found | None:
     pairs = [(row["all answers"], row["figure 4.3"]) for row in rows]
     text = ", ".join(number(ours) for ours, _ in pairs)
     right = all(ours is not None and abs(ours - told) < 0.0051 for ours, told in pairs)
-    return Found(text, "as claimed" if right else "the opposite")
+    return Found(text, "reproduced" if right else "not reproduced")
 
 
 def other_mass(run: HMixRun, part: str) -> Found | None:
@@ -211,7 +215,8 @@ def _published(run: HMixRun, part: str, measure: str, told: float) -> Found | No
         return missing("no soft labels")
     text = f"{row['value']:.4f} {interval(row['low'], row['high'])}"
     text += f"; {number(alone['value'])} where each answer counts by itself"
-    return Found(text, "as claimed" if row["low"] <= told <= row["high"] else "the opposite")
+    verdict: Verdict = "reproduced" if row["low"] <= told <= row["high"] else "not reproduced"
+    return Found(text, verdict, row["value"], row["low"], row["high"])
 
 
 def _endpoints(run: HMixRun, part: str, measure: str) -> tuple[str, dict[str, Any] | None]:

@@ -16,9 +16,8 @@ from sfumato.report.figures import (
 )
 from sfumato.report.numbers import interval, number, signed
 from sfumato.report.page import Block, Page, Section
-from sfumato.report.summary import Finding, Kind
+from sfumato.report.summary import Finding
 from sfumato.report.tables import How, Table
-from sfumato.studies.answers import Verdict
 from sfumato.studies.files import write_report
 from sfumato.studies.hmix.analysis import RELEASED
 from sfumato.studies.hmix.curves import BEND
@@ -30,17 +29,11 @@ from sfumato.studies.hmix.thesis import (
     Compared,
     claims_table,
     compare_claims,
-    counted,
 )
+from sfumato.studies.verdicts import KINDS, counted
 
 __all__ = ["coefficient_rows", "draw_hmix_report", "part_rows"]
 
-KINDS: dict[Verdict, Kind] = {
-    "as claimed": "found",
-    "not found": "not found",
-    "the opposite": "not found",
-    "cannot be said": "caution",
-}
 BRACKETS = "In brackets 95 % intervals over people and mixes, both resampled."
 OVER = "people and mixes"
 
@@ -53,7 +46,11 @@ def draw_hmix_report(folder: Path) -> Path:
 def _page(run: HMixRun) -> Page:
     compared = compare_claims(run)
     sections = (
-        Section("Next to the thesis", counted(compared), (claims_table(compared),)),
+        Section(
+            "Next to the thesis",
+            counted(one.verdict for one in compared),
+            (claims_table(compared),),
+        ),
         _whose(run),
         _seen(run),
         _single(run),

@@ -1,25 +1,25 @@
 """What chapters 4 and 5 of the thesis say of people and mixed images, next to what was found.
 
-- *as claimed*: the 95 % interval lies wholly on the claimed side, or holds the thesis's number;
-- *the opposite*: it lies wholly on the other side, or misses the number;
-- *not found*: it lies on both sides; that is never "equal";
-- *cannot be said*: there is nothing to decide it with.
+- *reproduced*: the 95 % interval lies wholly on the claimed side, or holds the thesis's number;
+- *same direction*: the estimate lies there, but not the whole interval;
+- *not reproduced*: it lies on the other side, or the interval misses the number;
+- *not testable here*: there is nothing to decide it with.
 
 The verdict on a claim is that of the thesis's own answers, where it has been asked of them.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from sfumato.report.tables import How, Table
-from sfumato.studies.answers import VERDICTS, Found, Verdict
+from sfumato.studies.answers import Found
 from sfumato.studies.hmix import answers
 from sfumato.studies.hmix.answers import Answer
 from sfumato.studies.hmix.stored import HMixRun
 from sfumato.studies.hmix.study import PARTS, THESIS
+from sfumato.studies.verdicts import Verdict
 
 __all__ = [
     "CHAPTERS_4_AND_5",
@@ -28,7 +28,6 @@ __all__ = [
     "Compared",
     "claims_table",
     "compare_claims",
-    "counted",
 ]
 
 PART_NAMES = {"thesis": "thesis's 810 mixes", "later": "1,260 later mixes", "all": "whole release"}
@@ -59,7 +58,7 @@ class Compared:
     def verdict(self) -> Verdict:
         """That of the thesis's own answers, or of the only ones that were asked."""
         if not self.found:
-            return "cannot be said"
+            return "not testable here"
         return self.found.get(THESIS, next(iter(self.found.values()))).verdict
 
     @property
@@ -140,8 +139,8 @@ CHAPTERS_4_AND_5: tuple[Claim, ...] = (
         "4.2.2, S2-68",
         "no numbers",
         answers.endpoints_make_no_difference,
-        "As claimed: the interval of the difference holds zero, which does not show that there "
-        "is none.",
+        "Same direction: the interval of the difference holds zero, which does not show that "
+        "there is none.",
     ),
     Claim(
         "8 people give soft labels of 100 of these mixes, with coefficients 0.25, 0.5 and 0.75",
@@ -200,10 +199,3 @@ def claims_table(compared: Sequence[Compared]) -> Table:
         ),
         how=How(meaning=tuple(one.claim.note for one in compared if one.claim.note)),
     )
-
-
-def counted(compared: Sequence[Compared]) -> str:
-    """How many claims came out how."""
-    verdicts = Counter(one.verdict for one in compared)
-    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS)
-    return f"{len(compared)} claims: {told}."

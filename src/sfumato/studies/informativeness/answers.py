@@ -5,7 +5,7 @@ where there is one); their 95 % intervals are Student's over seeds, each seed gi
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,9 @@ from sfumato.plan.grid import means
 from sfumato.plan.ratios import NOISE
 from sfumato.plan.worlds import PCA
 from sfumato.report.numbers import interval, number, signed
-from sfumato.studies.answers import Found, missing, side
+from sfumato.studies.answers import Found, decided, missing
+from sfumato.studies.informativeness.study import SUBJECTS, Subject
+from sfumato.studies.verdicts import Claimed
 
 __all__ = [
     "Answer",
@@ -43,6 +45,8 @@ MUCH = 2.0
 SMALL = 5
 """Up to so many items or classes there are few."""
 TASK = ["dimensions", "items", "classes", "kept"]
+DEARER = pl.col("items") * (pl.col("classes") - 1)
+"""How much more soft labels cost than hard ones: nk answers against n."""
 WORLD = ["items", "classes", "dimensions", "spread", "flipped", "seed"]
 
 
@@ -53,6 +57,8 @@ class Told:
     grid: pl.DataFrame
     thinned: pl.DataFrame
     map_sizes: tuple[int, ...]
+    subjects: tuple[Subject, ...] = SUBJECTS
+    """What the study asked, which decides the claims that it answers."""
 
 
 Answer = Callable[[Told, int | None], Found | None]
@@ -69,10 +75,8 @@ def much_better_with_few_items(told: Told, dimensions: int | None) -> Found:
     tasks = _by_task(gaps)
     soft, hard = float(gaps["first"].mean()), float(gaps["second"].mean())  # type: ignore[arg-type]
     text = f"{number(soft)} against {number(hard)}, {_shown(*_mean(gaps))}; {_counts(tasks)}"
-    verdict = side(*_mean(gaps)[1], "higher")
-    if verdict == "as claimed" and (_clearly_less(tasks) or soft < MUCH * hard):
-        verdict = "not found"
-    return Found(text, verdict)
+    found = _decided(text, _mean(gaps), "higher")
+    return _less_sure(found, _clearly_less(tasks) > 0 or soft < MUCH * hard)
 
 
 def at_least(first: str, second: str, *, everywhere: bool) -> Answer:
@@ -89,10 +93,8 @@ def at_least(first: str, second: str, *, everywhere: bool) -> Answer:
         if worst["gap"] < 0:
             at = f"n = {worst['items']}, k = {worst['classes']}, k̂ = {worst['kept']}"
             text += f", the worst {signed(worst['gap'])} at {at}"
-        verdict = side(*_mean(gaps)[1], "higher")
-        if everywhere and verdict == "as claimed" and worst["gap"] < 0:
-            verdict = "not found"
-        return Found(text, verdict)
+        found = _decided(text, _mean(gaps), "higher")
+        return _less_sure(found, everywhere and worst["gap"] < 0)
 
     return answer
 
@@ -117,9 +119,9 @@ def grows_on_the_diagonal(told: Told, dimensions: int | None) -> Found:
     on = ["dimensions", "seed"]
     start = diagonal.filter(items=sizes[0]).select(*on, start="rho")
     end = diagonal.filter(items=sizes[-1]).join(start, on=on)
-    mean, ends = _mean(end.with_columns(gap=pl.col("rho") - pl.col("start")))
-    text = f"{_shown(mean, ends)} from n = k = {sizes[0]} to {sizes[-1]}"
-    return Found(text, side(*ends, "higher"))
+    mean = _mean(end.with_columns(gap=pl.col("rho") - pl.col("start")))
+    text = f"{_shown(*mean)} from n = k = {sizes[0]} to {sizes[-1]}"
+    return _decided(text, mean, "higher")
 
 
 def correlated(told: Told, dimensions: int | None) -> Found:
@@ -136,7 +138,7 @@ def correlated(told: Told, dimensions: int | None) -> Found:
         f"r = {number(row['r'])} {interval(row['low'], row['high'])} over {row['tasks']} tasks, "
         f"which {where} {PAPER}"
     )
-    return Found(text, side(row["low"], row["high"], "higher"))
+    return decided(text, row["r"], row["low"], row["high"], "higher")
 
 
 def correlations(told: Told) -> pl.DataFrame:
@@ -162,8 +164,9 @@ def soft_ties_when_small(told: Told, dimensions: int | None) -> Found:
         f"{low:.2g} to {high:.2g}"
     )
     if tasks["high"].is_nan().any():
-        return Found(text, "cannot be said")
-    return Found(text, "not found" if counted else "as claimed")
+        return Found(text, "not testable here")
+    # To lose nowhere clearly is not to tie: that has no interval of its own.
+    return Found(text, "not reproduced" if counted else "same direction")
 
 
 def hard_wins_as_tasks_grow(told: Told, dimensions: int | None) -> Found:
@@ -182,24 +185,23 @@ def hard_wins_as_tasks_grow(told: Told, dimensions: int | None) -> Found:
         f"ρ of n·k and the β of equal loss {number(rho)} "
         f"{interval(float(ends[0]), float(ends[1]))}; of {len(tasks)} tasks hard wins {won}"
     )
-    return Found(text, side(float(ends[0]), float(ends[1]), "lower"))
+    return decided(text, rho, float(ends[0]), float(ends[1]), "lower")
 
 
 def soft_stays_when_cheap(told: Told, dimensions: int | None) -> Found:
-    """Whether soft labels clearly lose nowhere at the lowest β, and win on average."""
-    tasks = _break_evens(told, dimensions)
+    """Whether soft labels win on average at the lowest β, and clearly lose nowhere."""
     beta = BETAS[0]
-    saved = tasks.with_columns(
-        gap=pl.col("gap") - beta * pl.col("dearer"), high=pl.col("high") - beta * pl.col("dearer")
-    )
-    wins = int((saved["gap"] > 0).sum())
+    worth = pl.col("gap") - beta * DEARER
+    saved = _gaps(told, "soft", "hard", dimensions).with_columns(gap=worth)
+    if not len(saved):
+        return missing("no task with soft and hard labels")
+    tasks = _by_task(saved)
+    wins, lost = int((tasks["gap"] > 0).sum()), _clearly_less(tasks)
     text = (
-        f"of {len(saved)} tasks soft wins {wins} at β = {beta:g}, clearly loses "
-        f"{_clearly_less(saved)}"
+        f"{_shown(*_mean(saved))} on average; of {len(tasks)} tasks soft wins {wins} at "
+        f"β = {beta:g}, clearly loses {lost}"
     )
-    if saved["high"].is_nan().any():
-        return Found(text, "cannot be said")
-    return Found(text, "as claimed" if wins and not _clearly_less(saved) else "not found")
+    return _less_sure(_decided(text, _mean(saved), "higher"), lost > 0)
 
 
 def linear_loss_of_flips(told: Told, dimensions: int | None) -> Found | None:
@@ -212,15 +214,28 @@ def linear_loss_of_flips(told: Told, dimensions: int | None) -> Found | None:
     on = ["items", "classes", "dimensions", "flipped", "seed"]
     both = wrong.join(fewer["linear"].select(*on, fewer="rho"), on=on)
     gaps = both.with_columns(gap=pl.col("rho") - pl.col("fewer"))
-    sides = {side(*_mean(gaps.filter(flipped=rate))[1], "lower") for rate in rates}
+    ends = [_mean(gaps.filter(flipped=rate))[1] for rate in rates]
     text = (
         f"ρ = {_over(wrong, rates)} with ε = {', '.join(f'{rate:g}' for rate in rates)}; "
         f"(1 - ε)T right answers give {_over(fewer['linear'], rates)}, "
         f"(1 - H₂(ε))T give {_over(fewer['capacity'], rates)}"
     )
-    if "cannot be said" in sides:
-        return Found(text, "cannot be said")
-    return Found(text, "as claimed" if sides == {"not found"} else "not found")
+    if np.isnan(ends).any():
+        return Found(text, "not testable here")
+    apart = any(low > 0 or high < 0 for low, high in ends)
+    # Intervals that hold zero do not show that nothing is there.
+    return Found(text, "not reproduced" if apart else "same direction")
+
+
+def _decided(text: str, mean: tuple[float, Interval], claimed: Claimed) -> Found:
+    return decided(text, mean[0], *mean[1], claimed)
+
+
+def _less_sure(found: Found, doubt: bool) -> Found:
+    """The average is on the claimed side, but the claim was about more than the average."""
+    if doubt and found.verdict == "reproduced":
+        return replace(found, verdict="same direction")
+    return found
 
 
 def _of(table: pl.DataFrame, dimensions: int | None) -> pl.DataFrame:
@@ -277,20 +292,18 @@ def _phase(told: Told, dimensions: int | None, *, long: str) -> Found:
     far = inner.filter(pl.col(long) == most).join(start, on=on)
     if not len(far):
         return missing("no such tasks")
-    mean, ends = _mean(far.with_columns(gap=pl.col("rho") - pl.col("start")))
+    mean = _mean(far.with_columns(gap=pl.col("rho") - pl.col("start")))
     sizes = far[other].unique().sort()
     letter, fixed = ("n", "k") if long == "items" else ("k", "n")
     where = f"n = k to {letter} = {most}, {fixed} from {sizes[0]} to {sizes[-1]}"
-    text = f"{_shown(mean, ends)} from {where}"
-    return Found(text, side(*ends, "lower"))
+    return _decided(f"{_shown(*mean)} from {where}", mean, "lower")
 
 
 def _break_evens(told: Told, dimensions: int | None) -> pl.DataFrame:
     """Of every task the ``gap`` of soft and hard, its ``dearer`` cost, and ``even``, the β of equal
     loss with linear utility and the paper's costs (S1-31)."""
     gaps = _by_task(_gaps(told, "soft", "hard", dimensions))
-    dearer = pl.col("items") * (pl.col("classes") - 1)  # nk answers against n
-    return gaps.with_columns(dearer=dearer, even=pl.col("gap") / dearer)
+    return gaps.with_columns(dearer=DEARER, even=pl.col("gap") / DEARER)
 
 
 def _counts(tasks: pl.DataFrame) -> str:

@@ -47,6 +47,7 @@ def grid_cells(study: GridStudy) -> list[Cell]:
             {"points": tuple(point for point in noisy if point.seed == seed)},
         )
         for seed in range(study.seeds)
+        if noisy
     ]
     return [*grid, *thinned]
 

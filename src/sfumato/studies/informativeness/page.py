@@ -1,38 +1,35 @@
 """Draw the report of a grid of simulated worlds from the files in its folder alone."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from sfumato.report.page import Block, Page, Section
-from sfumato.report.summary import Finding, Kind
+from sfumato.report.summary import Finding
 from sfumato.report.tables import How, Table
-from sfumato.studies.answers import Verdict
 from sfumato.studies.files import write_report
 from sfumato.studies.informativeness import figures
 from sfumato.studies.informativeness.paper2 import (
     Compared,
     claims_table,
     compare_claims,
-    counted,
 )
 from sfumato.studies.informativeness.stored import GridRun, read_run
+from sfumato.studies.informativeness.study import Subject
 from sfumato.studies.informativeness.tables import (
+    best_rows,
     correlation_rows,
+    kept_rows,
     noise_rows,
     noise_shown,
     rho_rows,
 )
+from sfumato.studies.verdicts import KINDS, counted
 
 __all__ = ["draw_grid_report"]
 
 BRACKETS = "Means over seeds, in brackets the 95 % interval over seeds (Student's t)."
-KINDS: dict[Verdict, Kind] = {
-    "as claimed": "found",
-    "not found": "not found",
-    "the opposite": "not found",
-    "cannot be said": "caution",
-}
 ASKED = ("hard", "soft", "sparse", "top-class", "pca")
 """Forms in the curves over k̂; top-class labels to the letter are only in the claims."""
 
@@ -45,13 +42,11 @@ def draw_grid_report(folder: Path) -> Path:
 def _page(run: GridRun) -> Page:
     compared = compare_claims(run.told)
     sections = [
-        Section("Next to paper 2", counted(compared), (claims_table(compared),)),
-        _recovered(run),
-        _preferences(run),
-        _dimensionality(run),
-        _kept(run),
-        _losses(run),
-        _noise(run),
+        Section(
+            "Next to paper 2", counted(one.verdict for one in compared), (claims_table(compared),)
+        ),
+        *(draw(run) for subject in run.told.subjects for draw in SECTIONS[subject]),
+        _failed(run),
     ]
     return Page(
         title=run.study["title"],
@@ -92,8 +87,6 @@ def _recovered(run: GridRun) -> Section:
         _table(f"ρ of {form} labels", rho_rows(grid, form, study["curve_sizes"]), BRACKETS)
         for form in ("soft", "hard")
     ]
-    if len(run.failed):
-        blocks.append(Table("Worlds that failed", run.failed))
     text = (
         "The information ratio is the share of all comparisons of distances that labels fix, by "
         "formula. ρ is Spearman's correlation of recovered and true similarities over all pairs "
@@ -140,7 +133,7 @@ def _kept(run: GridRun) -> Section:
         pl.all_horizontal(pl.col("items", "classes").is_in(sizes)),
         pl.col("classes") > sizes[0],  # with fewest classes there is hardly a k̂ to choose
     )
-    blocks = [
+    blocks: list[Block] = [
         figures.kept_figure(
             asked.filter(dimensions=d),
             name=f"kept-{d}",
@@ -149,6 +142,7 @@ def _kept(run: GridRun) -> Section:
         )
         for d in sorted(run.study["dimensions"])
     ]
+    blocks.append(_table("ρ by numbers in an answer", kept_rows(asked, sizes), BRACKETS))
     text = (
         "Sparse answers score the k̂ nearest classes of each item, top-class answers the same k̂ "
         "classes of all items. PCA codes are made from the truth: a bound for k̂ numbers."
@@ -162,7 +156,7 @@ def _losses(run: GridRun) -> Section:
     many = sizes[-1]
     fewer = sizes[len(sizes) // 2]
     tasks = dict.fromkeys([(fewer, fewer), (fewer, many), (many, fewer), (many, many)])
-    blocks = [
+    blocks: list[Block] = [
         figures.loss_figure(
             run.told.grid,
             items=n,
@@ -174,6 +168,9 @@ def _losses(run: GridRun) -> Section:
         )
         for n, k in tasks
     ]
+    best = best_rows(run.told.grid, sizes, run.middle, study["loss_betas"])
+    caption = f"Linear utility, {run.middle} dimensions, means over seeds."
+    blocks.append(_table("Labels of least loss", best, caption))
     text = "Costs are the paper's: as many hard labels as there are numbers in the answer."
     return Section("The best number of classes to ask about", text, tuple(blocks))
 
@@ -193,6 +190,11 @@ def _noise(run: GridRun) -> Section:
     return Section(title, text, (figures.noise_figure(rows), shown))
 
 
+def _failed(run: GridRun) -> Section:
+    blocks = (Table("Worlds that failed", run.failed),) if len(run.failed) else ()
+    return Section("What is missing", "", blocks)
+
+
 def _on_map(run: GridRun) -> pl.DataFrame:
     """The evenly spaced tasks of the maps, without those that only curves are drawn at."""
     sizes = pl.col("items", "classes").is_in(run.study["map_sizes"])
@@ -203,3 +205,11 @@ def _on_map(run: GridRun) -> pl.DataFrame:
 
 def _table(title: str, table: pl.DataFrame, caption: str) -> Table:
     return Table(title, table, caption=caption, simulated=True, made="worlds")
+
+
+SECTIONS: Mapping[Subject, tuple[Callable[[GridRun], Section], ...]] = {
+    "information": (_recovered, _dimensionality, _noise),
+    "sparsity": (_kept,),
+    "costs": (_preferences, _losses),
+}
+"""What is drawn for each subject, in this order."""

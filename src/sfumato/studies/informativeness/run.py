@@ -70,8 +70,9 @@ def _tables(study: GridStudy, results: Sequence[Done | Failed]) -> dict[str, pl.
         "grid": grid,
         "means": means(grid),
         "thinned": thinned_table(results),
-        "components": component_curves(example_points(study)),
     }
+    if "information" in study.subjects:
+        tables["components"] = component_curves(example_points(study))
     failed = [
         {"worlds": result.cell.name, "reason": result.reason}
         for result in results

@@ -11,6 +11,7 @@ from sfumato.errors import DataError
 from sfumato.provenance import Setting
 from sfumato.studies.files import kind_of, read_settings, read_tables
 from sfumato.studies.informativeness.answers import Told
+from sfumato.studies.informativeness.study import SUBJECTS
 
 __all__ = ["GridRun", "read_run"]
 
@@ -26,6 +27,7 @@ class GridRun:
     """How long the grid took; None where a later run found parts of it finished."""
     told: Told
     components: pl.DataFrame
+    """Of a few worlds, for studies about information."""
     failed: pl.DataFrame
     """Cells that failed, with their reason."""
 
@@ -44,7 +46,7 @@ def read_run(folder: Path) -> GridRun:
             f"{folder} holds the study {settings['study']['name']!r}, which is no grid."
         )
     tables = read_tables(folder)
-    for name in ("grid", "thinned", "components"):
+    for name in ("grid", "thinned"):
         if name not in tables:
             raise DataError(
                 f"{folder} has no tables/{name}.parquet: it is not the folder of a finished run. "
@@ -56,7 +58,12 @@ def read_run(folder: Path) -> GridRun:
         study,
         settings["versions"],
         None if facts["found_finished"] else float(facts["seconds"]),
-        Told(tables["grid"], tables["thinned"], tuple(study["map_sizes"])),
-        tables["components"],
+        Told(
+            tables["grid"],
+            tables["thinned"],
+            tuple(study["map_sizes"]),
+            tuple(study.get("subjects", SUBJECTS)),  # runs from before there was a choice
+        ),
+        tables.get("components", pl.DataFrame()),
         tables.get("failed", pl.DataFrame()),
     )

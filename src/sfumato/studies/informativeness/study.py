@@ -1,7 +1,8 @@
 """What a grid of simulated worlds is made of: everything a run is told."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from sfumato.errors import DataError
 from sfumato.plan.grid import (
@@ -13,9 +14,20 @@ from sfumato.plan.grid import (
     MAP_SIZES,
     default_points,
 )
-from sfumato.plan.worlds import Point
+from sfumato.plan.worlds import PCA, Point
 
-__all__ = ["GridStudy", "example_points", "points_of"]
+__all__ = ["SUBJECTS", "GridStudy", "Subject", "example_points", "points_of"]
+
+Subject = Literal["information", "sparsity", "costs"]
+"""What is asked of worlds: what hard and soft labels recover (sections 3, 4 and 6 of paper 2), what
+thinned labels do (6), what labels are worth their cost (5 and 6)."""
+SUBJECTS: tuple[Subject, ...] = ("information", "sparsity", "costs")
+LABELLED: Mapping[Subject, tuple[str, ...]] = {
+    "information": ("hard", "soft"),
+    "sparsity": ("hard", "soft", "sparse", "top-class", "top-class-zero", PCA),
+    "costs": ("hard", "soft", "sparse", "top-class"),
+}
+"""Forms of labels that a subject needs."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,8 @@ class GridStudy:
     title: str
     about: str = ""
     """A sentence or two for the head of the report."""
+    subjects: tuple[Subject, ...] = SUBJECTS
+    """What is asked; nothing is simulated, claimed or drawn that none of them needs."""
     seeds: int = 3
     """Worlds of each n, k and d."""
     map_sizes: tuple[int, ...] = MAP_SIZES
@@ -45,6 +59,7 @@ class GridStudy:
 
     def __post_init__(self) -> None:
         for name in (
+            "subjects",
             "map_sizes",
             "curve_sizes",
             "dimensions",
@@ -65,15 +80,20 @@ class GridStudy:
 
 def points_of(study: GridStudy) -> list[Point]:
     """All worlds of a study, each once with everything that is asked of it."""
-    return default_points(
+    everything = default_points(
         study.seeds,
-        map_sizes=study.map_sizes,
+        map_sizes=() if set(study.subjects) == {"sparsity"} else study.map_sizes,
         curve_sizes=study.curve_sizes,
         dimensions=study.dimensions,
         kept=study.kept,
-        flips=study.flips,
+        flips=study.flips if "information" in study.subjects else (),
         flipped_at=study.flipped_at,
     )
+    needed = {form for subject in study.subjects for form in LABELLED[subject]}
+    return [
+        replace(point, asks=tuple(ask for ask in point.asks if ask.form in needed))
+        for point in everything
+    ]
 
 
 def example_points(study: GridStudy) -> list[Point]:

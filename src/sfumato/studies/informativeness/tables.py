@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sfumato.plan.grid import means
+from sfumato.plan.grid import means, recovered
+from sfumato.plan.preference import losses, preferred
 from sfumato.report.numbers import interval, number
 from sfumato.studies.informativeness.answers import Told, correlations
 
-__all__ = ["correlation_rows", "noise_rows", "noise_shown", "rho_rows"]
+__all__ = ["best_rows", "correlation_rows", "kept_rows", "noise_rows", "noise_shown", "rho_rows"]
 
 RULES = {
     "linear": "(1 - ε)T right answers",
@@ -28,6 +29,51 @@ def rho_rows(grid: pl.DataFrame, form: str, sizes: Sequence[int]) -> pl.DataFram
         shown = f"{number(one['rho'])} {interval(one['low'], one['high'])}".rstrip()
         row[f"k = {one['classes']}"] = shown
     return pl.DataFrame(list(rows.values()), infer_schema_length=None)
+
+
+def kept_rows(grid: pl.DataFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """Mean ρ of the forms that have a k̂: a row a d, n, k and form, a column a k̂."""
+    found = means(grid.filter(pl.col("kept").is_not_null(), flipped=0.0))
+    inside = found.filter(pl.all_horizontal(pl.col("items", "classes").is_in(list(sizes))))
+    kept = inside["kept"].unique().sort().to_list()
+    order = ["dimensions", "items", "classes", "form"]
+    return pl.DataFrame(
+        [
+            {
+                "d": task[0],
+                "n": task[1],
+                "k": task[2],
+                "form": task[3],
+                **{f"k̂ = {count}": _at(part, count) for count in kept},
+            }
+            for task, part in inside.sort(order).group_by(order, maintain_order=True)
+        ]
+    )
+
+
+def _at(part: pl.DataFrame, kept: int) -> str:
+    found = part.filter(kept=kept)
+    if not len(found):
+        return ""
+    one = found.row(0, named=True)
+    return f"{number(one['rho'])} {interval(one['low'], one['high'])}".rstrip()
+
+
+def best_rows(
+    grid: pl.DataFrame, sizes: Sequence[int], dimensions: int, betas: Sequence[float]
+) -> pl.DataFrame:
+    """The form, and k̂, of least loss with linear utility: a row an n and k, a column a β."""
+    inside = grid.filter(pl.all_horizontal(pl.col("items", "classes").is_in(list(sizes))))
+    best = preferred(losses(recovered(inside, dimensions=dimensions), betas=betas))
+    rows: dict[tuple[int, int], dict[str, int | str]] = {}
+    for one in best.sort("items", "classes", "beta").iter_rows(named=True):
+        row = rows.setdefault(
+            (one["items"], one["classes"]), {"n": one["items"], "k": one["classes"]}
+        )
+        row[f"β = {one['beta']:g}"] = (
+            one["form"] if one["kept"] is None else f"{one['form']}, k̂ = {one['kept']}"
+        )
+    return pl.DataFrame(list(rows.values()))
 
 
 def correlation_rows(told: Told) -> pl.DataFrame:

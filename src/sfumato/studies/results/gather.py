@@ -1,0 +1,54 @@
+"""Read the folder of a finished run, whatever kind it is, into a ``Result``."""
+
+from pathlib import Path
+from typing import assert_never
+
+from sfumato.studies.files import kind_of, read_settings
+from sfumato.studies.results.comparison import told_by_comparison
+from sfumato.studies.results.grid import told_by_grid
+from sfumato.studies.results.hmix import told_by_hmix
+from sfumato.studies.results.rescore import told_by_rescore
+from sfumato.studies.results.result import Result
+from sfumato.studies.results.settings import configuration_fingerprint, size_of
+from sfumato.studies.results.told import Told
+from sfumato.studies.results.trainings import told_by_trainings
+from sfumato.studies.took import seconds_of
+
+__all__ = ["read_result"]
+
+
+def read_result(folder: Path) -> Result:
+    """What the run says; a folder without a finished run is an error that says so."""
+    settings = read_settings(folder)
+    study, told = settings["study"], _told(folder)
+    return Result(
+        name=study["name"],
+        title=study["title"],
+        about=study["about"],
+        size=size_of(study),
+        seeds=study.get("seeds"),
+        seconds=seconds_of(folder),
+        simulated=bool(settings["simulated"]),
+        fingerprint=configuration_fingerprint(settings),
+        versions=settings["versions"],
+        claims=told.claims,
+        scores=told.scores,
+        parts=told.parts,
+    )
+
+
+def _told(folder: Path) -> Told:
+    kind = kind_of(read_settings(folder))
+    match kind:
+        case "trainings":
+            return told_by_trainings(folder)
+        case "comparison":
+            return told_by_comparison(folder)
+        case "grid":
+            return told_by_grid(folder)
+        case "hmix":
+            return told_by_hmix(folder)
+        case "rescore":
+            return told_by_rescore(folder)
+        case _:
+            assert_never(kind)

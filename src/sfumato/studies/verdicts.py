@@ -1,0 +1,105 @@
+"""How a claim of a paper came out: four words, decided by an estimate and its interval.
+
+- *reproduced*: the 95 % interval lies wholly on the claimed side;
+- *same direction*: the estimate does, but not the whole interval, or there is none;
+- *not reproduced*: the estimate does not;
+- *not testable here*: there is nothing to decide it with.
+
+An interval that includes zero never makes a claim reproduced, and never shows that two things are
+equal.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, assert_never
+
+from sfumato.report.summary import Kind
+
+__all__ = ["KINDS", "VERDICTS", "Claimed", "End", "Verdict", "counted", "overall", "side", "within"]
+
+Verdict = Literal["reproduced", "same direction", "not reproduced", "not testable here"]
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "same direction",
+    "not reproduced",
+    "not testable here",
+)
+Claimed = Literal["lower", "higher"]
+End = float | None
+"""A number that may not be known."""
+
+KINDS: dict[Verdict, Kind] = {
+    "reproduced": "found",
+    "same direction": "caution",
+    "not reproduced": "not found",
+    "not testable here": "caution",
+}
+"""How a sentence about such a claim is marked in a report."""
+
+
+def side(value: End, low: End, high: End, claimed: Claimed) -> Verdict:
+    """On which side of zero an estimate and its interval lie, against the claimed one.
+
+    >>> side(-0.2, -0.3, -0.1, "lower"), side(-0.1, -0.3, 0.1, "lower")
+    ('reproduced', 'same direction')
+    >>> side(0.1, -0.1, 0.3, "lower"), side(None, None, None, "lower")
+    ('not reproduced', 'not testable here')
+    """
+    if not _known(value):
+        return "not testable here"
+    match claimed:
+        case "lower":
+            sign = -1.0
+        case "higher":
+            sign = 1.0
+        case _:
+            assert_never(claimed)
+    if sign * value <= 0:  # type: ignore[operator]
+        return "not reproduced"
+    if not _known(low, high):
+        return "same direction"
+    nearest = min(sign * low, sign * high)  # type: ignore[operator]
+    return "reproduced" if nearest > 0 else "same direction"
+
+
+def within(value: End, low: End, high: End, margin: float) -> Verdict:
+    """Whether an estimate and its whole interval lie within a margin around zero.
+
+    >>> within(0, -0.1, 0.1, 0.2), within(-0.1, -0.3, 0.1, 0.2), within(0.3, 0.1, 0.5, 0.2)
+    ('reproduced', 'same direction', 'not reproduced')
+    """
+    if not _known(value):
+        return "not testable here"
+    if abs(value) > margin:  # type: ignore[arg-type]
+        return "not reproduced"
+    inside = _known(low, high) and -margin <= low and high <= margin  # type: ignore[operator]
+    return "reproduced" if inside else "same direction"
+
+
+def overall(verdicts: Iterable[Verdict]) -> Verdict:
+    """The weakest of those that could be tested: what does not hold everywhere is not reproduced.
+
+    >>> overall(["reproduced", "same direction", "not testable here"])
+    'same direction'
+    """
+    found = set(verdicts)
+    for weakest in ("not reproduced", "same direction", "reproduced"):
+        if weakest in found:
+            return weakest
+    return "not testable here"
+
+
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """How many claims came out how.
+
+    >>> counted(["reproduced"])
+    '1 claim: 1 reproduced, 0 same direction, 0 not reproduced, 0 not testable here.'
+    """
+    of = Counter(verdicts)
+    told = ", ".join(f"{of[verdict]} {verdict}" for verdict in VERDICTS)
+    return f"{of.total()} claim{'' if of.total() == 1 else 's'}: {told}."
+
+
+def _known(*numbers: End) -> bool:
+    return all(number is not None and not math.isnan(number) for number in numbers)
