@@ -12,7 +12,8 @@ from sfumato.elicit.web.app import STATIC, TEMPLATES
 from sfumato.elicit.web.platforms import MTURK_HOSTS
 
 ROOT = Path(__file__).parents[2]
-HERE = Path(__file__).parent
+PLACES = (ROOT / "tests" / "elicit", ROOT / "tests" / "cli")
+"""Where the tests of requirements are."""
 PAGE = ROOT / "docs" / "elicit-requirements.md"
 IDS = [f"S{number}" for number in range(1, 19)] + [f"R{number}" for number in range(1, 10)]
 ROW = re.compile(r"^\| ([SR]\d+) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
@@ -29,11 +30,11 @@ Found = dict[str, dict[str, set[str]]]
 def found(request: pytest.FixtureRequest) -> Found:
     """Taken from the tests of this run where they are all there; otherwise they are collected."""
     nodes = [item.nodeid for item in request.session.items]
-    files = {path.name for path in HERE.rglob("test_*.py")}
+    files = {path.name for place in PLACES for path in place.rglob("test_*.py")}
     if not files <= {Path(node.partition("::")[0]).name for node in nodes}:
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
         said = subprocess.run(
-            [*command, str(HERE)], capture_output=True, text=True, cwd=ROOT, check=True
+            [*command, *map(str, PLACES)], capture_output=True, text=True, cwd=ROOT, check=True
         )
         nodes = said.stdout.splitlines()
     made: Found = {id_: {} for id_ in IDS}
