@@ -22,18 +22,10 @@ def ambiguous(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="New folder for images, labels and table.")
     ],
-    data: Annotated[
-        str | None, typer.Option("--data", help="A data set of pictures, such as digits or mnist.")
-    ] = None,
-    images: Annotated[
-        Path | None, typer.Option("--images", help="Folder or zip archive of one's own pictures.")
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option("--split", help="Only pictures of this split of the table.")
-    ] = None,
+    data: given.PictureData = None,
+    images: given.OwnPictures = None,
+    table: given.PictureTable = None,
+    split: given.PictureSplit = None,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", help="Distributions to teach the networks, not the own labels."),

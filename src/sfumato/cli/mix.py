@@ -20,18 +20,10 @@ def mix(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="New folder for mixes.csv and images/.")
     ],
-    data: Annotated[
-        str | None, typer.Option("--data", help="A data set of pictures, such as cifar10-test.")
-    ] = None,
-    images: Annotated[
-        Path | None, typer.Option("--images", help="Folder or zip archive of one's own pictures.")
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option("--split", help="Only pictures of this split of the table.")
-    ] = None,
+    data: given.PictureData = None,
+    images: given.OwnPictures = None,
+    table: given.PictureTable = None,
+    split: given.PictureSplit = None,
     items: Annotated[
         Path | None, typer.Option("--items", help="Text file: only these items, one a line.")
     ] = None,

@@ -29,12 +29,16 @@ __all__ = [
     "Logits",
     "Metrics",
     "Original",
+    "OwnPictures",
     "Parameters",
     "People",
     "PeopleDraws",
     "PeoplesLabels",
     "PerAnnotator",
     "PerItem",
+    "PictureData",
+    "PictureSplit",
+    "PictureTable",
     "Predictions",
     "QuestionKind",
     "Reading",
@@ -75,6 +79,18 @@ Key = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
+PictureData = Annotated[
+    str | None, typer.Option("--data", help="A data set of pictures, such as digits or mnist.")
+]
+OwnPictures = Annotated[
+    Path | None, typer.Option("--images", help="Folder or zip archive of one's own pictures.")
+]
+PictureTable = Annotated[
+    Path | None, typer.Option("--table", help="CSV of the pictures: item, label[, split].")
+]
+PictureSplit = Annotated[
+    str | None, typer.Option("--split", help="Only pictures of this split of the table.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 Recipe = Annotated[
