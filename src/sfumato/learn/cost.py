@@ -34,7 +34,7 @@ def training_cost(
 
     >>> cost = training_cost("cnn-3", classes=10, image_shape=(32, 32, 3))
     >>> round(cost.operations / 1e6)
-    36
+    17
     """
     device = best_device()
     built = build_network(network, classes=classes, image_shape=image_shape, seed=0).to(device)

@@ -38,7 +38,7 @@ PARAMETERS = {
     "preact-resnet-34": 11_171_274
     + sum(more * (18 * c**2 + 4 * c) for more, c in [(1, 64), (2, 128), (4, 256), (1, 512)]),
     # convolutions, scales and shifts of batch normalisation, the linear layer
-    "cnn-3": 9 * (3 * 24 + 24 * 48 + 48 * 96) + 2 * (24 + 48 + 96) + (96 * 4 + 1) * 10,
+    "cnn-3": 9 * (3 * 16 + 16 * 32 + 32 * 64) + 2 * (16 + 32 + 64) + (64 * 4 + 1) * 10,
     "resnet-8": 78_042,
     "resnet-20": 272_474,
     "wrn-16-1": 175_066,
@@ -48,7 +48,7 @@ PARAMETERS = {
 # Measured with the published code on one image of 32×32: millions of multiply-adds.
 MILLION_MULTIPLY_ADDS = {
     # convolutions on sides of 32, 16 and 8, the linear layer: 5,975,808 by hand
-    "cnn-3": (27 * 24 * 32**2 + 216 * 48 * 16**2 + 432 * 96 * 8**2 + 96 * 4 * 10) / 1e6,
+    "cnn-3": (27 * 16 * 32**2 + 144 * 32 * 16**2 + 288 * 64 * 8**2 + 64 * 4 * 10) / 1e6,
     "resnet-8": 12.5,
     "resnet-20": 41,
     "wrn-16-2": 101,

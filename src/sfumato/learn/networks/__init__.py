@@ -175,8 +175,8 @@ NETWORKS: dict[str, NetworkKind] = {
     ),
     "cnn-3": NetworkKind(
         build=cnn,
-        about="Three convolutions with pools, half of ResNet-8's work.",
-        parameters=56_674,
+        about="Three convolutions with pools, a quarter of ResNet-8's work.",
+        parameters=26_266,
         smallest_side=16,
     ),
     "resnet-8": NetworkKind(
