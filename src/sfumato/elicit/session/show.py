@@ -25,7 +25,14 @@ from sfumato.elicit.session.screen import (
     ShownTrial,
     TrialScreen,
 )
-from sfumato.elicit.session.sitting import Sitting, Trial, advance, begin_trials, trial_of
+from sfumato.elicit.session.sitting import (
+    Sitting,
+    Trial,
+    advance,
+    begin_trials,
+    read_json,
+    trial_of,
+)
 from sfumato.elicit.storage import sql
 from sfumato.elicit.storage.database import Connection
 
@@ -108,7 +115,7 @@ def shown_trial(
 ) -> ShownTrial:
     """A trial as the page gets it: without its role, its gold answer and its secrets (S16)."""
     study = collection.study
-    images, shown = json.loads(trial.images), json.loads(trial.shown)
+    images, shown = read_json(trial.images), read_json(trial.shown)
     if trial.swapped:
         images = [*images[:-2], images[-1], images[-2]] if len(images) > 1 else images
         shown = {**shown, "classes": shown["classes"][::-1]} if "classes" in shown else shown
@@ -215,7 +222,7 @@ def _look_ahead(
         trial = issue(connection, collection, sitting, slot, ahead=True, now=now, rng=rng)
     if trial is None:
         return ()
-    return tuple(f"/image/{name}" for name in json.loads(trial.images))
+    return tuple(f"/image/{name}" for name in read_json(trial.images))
 
 
 def _can_back(study: ElicitStudy, sitting: Sitting, trial: Trial) -> bool:

@@ -1,7 +1,9 @@
 """Load a session by its token, and write back what a command changed in it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sfumato.elicit.refusals import UnknownToken
@@ -17,6 +19,7 @@ __all__ = [
     "advance",
     "begin_trials",
     "load_sitting",
+    "read_json",
     "save_sitting",
     "trial_of",
 ]
@@ -29,14 +32,14 @@ class Sitting:
     id: int
     participant: int
     stage: str
-    plan: list[str]
+    plan: Sequence[str]
     batch: str | None
     position: int
     issued: int
     wanted: int
     """Main slots that look-ahead has not reached."""
     back_to: int | None
-    label_order: list[str]
+    label_order: Sequence[str]
     last_answer: str | None
     same_answers: int
     last_seen: float
@@ -47,6 +50,8 @@ class Sitting:
     excluded: bool
     lapsed: bool
     """Left for longer than ``resume_hours``: answers are kept, but it does not go on."""
+    stage_found: tuple[Any, ...]
+    """The values of ``STAGE_COLUMNS`` when it was loaded."""
 
 
 @dataclass(slots=True)
@@ -69,6 +74,16 @@ class Trial:
     counted: bool = False
 
 
+@lru_cache(maxsize=1024)
+def read_json(text: str) -> Any:
+    """Plain data that was stored and is only read; what is the same for many is kept.
+
+    >>> read_json('["cat", "dog"]')
+    ['cat', 'dog']
+    """
+    return json.loads(text)
+
+
 def load_sitting(connection: Connection, collection: Collection, token: str, now: float) -> Sitting:
     """The session of a token, locked; 401 where there is none (S1)."""
     hashed = token_hash(collection.study.name, token)
@@ -76,32 +91,26 @@ def load_sitting(connection: Connection, collection: Collection, token: str, now
     if row is None:
         raise UnknownToken("No session has this token; enter the study again by its link.")
     values = row._asdict()
-    values["plan"] = json.loads(row.plan)
-    values["label_order"] = json.loads(row.label_order)
+    values["plan"] = read_json(row.plan)
+    values["label_order"] = read_json(row.label_order)
     values["excluded"] = row.excluded is not None
     unseen = now - row.last_seen
     lapsed = row.ended is None and unseen > collection.study.resume_hours * 3600
-    return Sitting(**values, lapsed=lapsed or row.ended == "lapsed")
+    stage = tuple(values[name] for name in sql.STAGE_COLUMNS)
+    return Sitting(**values, lapsed=lapsed or row.ended == "lapsed", stage_found=stage)
 
 
 def save_sitting(connection: Connection, sitting: Sitting, now: float) -> None:
     """Write everything that a command may have changed."""
-    connection.do(
-        sql.SAVE_SITTING,
-        session=sitting.id,
-        stage=sitting.stage,
-        position=sitting.position,
-        issued=sitting.issued,
-        wanted=0 if sitting.ended else sitting.wanted,
-        back_to=sitting.back_to,
-        last_answer=sitting.last_answer,
-        same_answers=sitting.same_answers,
-        last_seen=now,
-        finished=sitting.finished,
-        ended=sitting.ended,
-        comprehension_tries=sitting.comprehension_tries,
-        completion_code=sitting.completion_code,
-    )
+    if sitting.ended:
+        sitting.wanted = 0
+    sitting.last_seen = now
+    progress = {name: getattr(sitting, name) for name in sql.PROGRESS_COLUMNS}
+    stage = {name: getattr(sitting, name) for name in sql.STAGE_COLUMNS}
+    if tuple(stage.values()) == sitting.stage_found:
+        connection.do(sql.SAVE_PROGRESS, session=sitting.id, **progress)
+    else:
+        connection.do(sql.SAVE_SITTING, session=sitting.id, **progress, **stage)
 
 
 def advance(sitting: Sitting) -> None:

@@ -16,6 +16,7 @@ from sfumato.elicit.session.sitting import (
     Trial,
     advance,
     load_sitting,
+    read_json,
     save_sitting,
     trial_of,
 )
@@ -66,7 +67,7 @@ def answer(
 
 def _checked(collection: Collection, trial: Trial, raw: Any) -> Checked:
     """The answer in the stimulus' own order."""
-    mode, shown = collection.study.mode, json.loads(trial.shown)
+    mode, shown = collection.study.mode, read_json(trial.shown)
     checked = check_answer(collection.question, raw, mode=mode, shown=shown)
     if not trial.swapped:
         return checked

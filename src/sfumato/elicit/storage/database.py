@@ -87,7 +87,7 @@ class Connection:
         """All rows, with named fields."""
         text, fixed = prepared.text(self.dialect)
         cursor = self._cursor
-        cursor.execute(text, {**fixed, **values})
+        cursor.execute(text, {**fixed, **values} if fixed else values)
         found = cursor.fetchall()
         if not found:
             return found
@@ -96,21 +96,14 @@ class Connection:
 
     def one(self, prepared: Prepared, **values: Any) -> Any:
         """The first row, or None."""
-        text, fixed = prepared.text(self.dialect)
-        cursor = self._cursor
-        cursor.execute(text, {**fixed, **values})
-        found = cursor.fetchone()
-        if found is None:
-            return None
-        made = prepared.row(cursor.description)(found)
-        if self.dialect == "sqlite":
-            cursor.fetchall()  # an unfinished statement would keep its lock
-        return made
+        # All of them: an unfinished statement of SQLite would keep its lock.
+        found = self.all(prepared, **values)
+        return found[0] if found else None
 
     def do(self, prepared: Prepared, **values: Any) -> None:
         """Run a statement that gives no rows."""
         text, fixed = prepared.text(self.dialect)
-        self._cursor.execute(text, {**fixed, **values})
+        self._cursor.execute(text, {**fixed, **values} if fixed else values)
 
     def many(self, prepared: Prepared, rows: Iterable[Mapping[str, Any]]) -> None:
         """Run a statement once for each row of values."""
@@ -256,6 +249,8 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
     driver.execute("PRAGMA foreign_keys = ON")
     driver.execute("PRAGMA secure_delete = ON")  # what a person withdraws is overwritten (S14)
     driver.execute("PRAGMA cache_size = -32000")
+    # What a command may have to take back outgrows the memory that SQLite allows it by itself.
+    driver.execute("PRAGMA temp_store = MEMORY")
     # A busy group touches hundreds of pages, many of them again in the next: copy them back seldom.
     driver.execute("PRAGMA wal_autocheckpoint = 8000")
     return driver

@@ -46,16 +46,19 @@ SITTING_BY_TOKEN = prepare(
     .with_for_update(of=_session)
 )
 
-SAVE_SITTING = prepare(
-    sa.update(_session)
-    .where(_session.c.id == given("session"))
-    .values(
-        {
-            name: given(name)
-            for name in SITTING_COLUMNS
-            if name not in ("id", "participant", "plan", "batch", "label_order")
-        }
+STAGE_COLUMNS = ("stage", "finished", "ended", "comprehension_tries", "completion_code")
+"""What changes with a stage, not with an answer; an index depends on it."""
+_FIXED_COLUMNS = ("id", "participant", "plan", "batch", "label_order")
+PROGRESS_COLUMNS = tuple(
+    name for name in SITTING_COLUMNS if name not in (*STAGE_COLUMNS, *_FIXED_COLUMNS)
+)
+SAVE_SITTING, SAVE_PROGRESS = (
+    prepare(
+        sa.update(_session)
+        .where(_session.c.id == given("session"))
+        .values({name: given(name) for name in names})
     )
+    for names in ((*PROGRESS_COLUMNS, *STAGE_COLUMNS), PROGRESS_COLUMNS)
 )
 
 _TRIAL_COLUMNS = (

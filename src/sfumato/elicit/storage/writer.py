@@ -1,20 +1,18 @@
 """Run commands one after the other and acknowledge each only when it is on disk (R1).
 
-On SQLite one thread takes everything that waits, up to 512 commands, runs each behind a
-savepoint, and flushes once for all of them: a full flush each would be fifty times slower. Where
-commands keep coming it waits a few milliseconds for more of them, because a transaction of its own
-costs an answer more time of the processor than all the rest. On PostgreSQL a few threads run one
+On SQLite one thread takes everything that waits, up to 512 commands, and flushes once for all of
+them: a full flush each would be fifty times slower. Where commands keep coming it waits a few
+hundredths of a second for more of them, because a transaction of its own costs an answer more time
+of the processor than all the rest. On PostgreSQL a few threads run one
 command a transaction each, because its locks keep them apart.
 """
 
 import asyncio
 import contextlib
 import logging
-import queue
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -26,16 +24,15 @@ import psycopg
 from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Database
+from sfumato.elicit.storage.groups import Groups
 from sfumato.errors import DataError
 
 __all__ = ["Writer", "run_once"]
 
 GROUP = 512
 """Commands a transaction at most."""
-GATHER_SECONDS = 0.012
+GATHER_SECONDS = 0.04
 """How long a group waits for others at most; nobody notices it behind a network."""
-REMEMBERED = 16
-"""Groups whose sizes tell how many commands may be expected."""
 POSTGRESQL_THREADS = 4
 ATTEMPTS = 3
 
@@ -70,13 +67,12 @@ class Writer:
         self.database = database
         self.collection = collection
         self.clock = clock
-        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._sizes: deque[int] = deque(maxlen=REMEMBERED)
-        self._stopped = False
         self._is_out = False
-        self._door = threading.Lock()  # nothing is queued behind the sign to stop
-        count = 1 if database.dialect == "sqlite" else POSTGRESQL_THREADS
-        work = self._write_groups if database.dialect == "sqlite" else self._write_each
+        one = database.dialect == "sqlite"
+        self._jobs: Groups[_Job] = Groups(
+            most=GROUP if one else 1, seconds=GATHER_SECONDS if one else 0.0
+        )
+        count, work = (1, self._write_groups) if one else (POSTGRESQL_THREADS, self._write_each)
         self._threads = [
             threading.Thread(target=work, args=(own,), name="elicit-writer", daemon=True)
             for own in rng.spawn(count)
@@ -103,29 +99,19 @@ class Writer:
 
     def stop(self, timeout: float = 10.0) -> bool:
         """Take no more commands and finish those that wait; whether all were done in time (R9)."""
-        with self._door:
-            if not self._stopped:
-                self._stopped = True
-                for _ in self._threads:
-                    self._queue.put(None)
+        self._jobs.close()
         end = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     def _submit(self, job: _Job) -> None:
-        with self._door:
-            if self._stopped:
-                raise Unavailable("The server is stopping; please try again in a moment.")
-            self._queue.put(job)
+        if not self._jobs.put(job):
+            raise Unavailable("The server is stopping; please try again in a moment.")
 
     def _write_groups(self, rng: np.random.Generator) -> None:
         connection: Connection | None = None
-        running = True
-        while running:
-            jobs, running = self._take_group()
-            if not jobs:
-                continue
+        while jobs := self._jobs.take():
             try:
                 connection = connection or self.database.rejoin()
                 self._run_group(connection, jobs, rng)
@@ -138,47 +124,45 @@ class Writer:
             _acknowledge(jobs)
         _drop(connection)
 
-    def _take_group(self) -> tuple[list[_Job], bool]:
-        """Everything that waits or is about to come, and whether there is more to come.
-
-        A group as large as any of the last ones does not wait for another command: one person
-        alone, or a few who all wait for their replies, lose no time.
-        """
-        jobs: list[_Job] = []
-        expected = max(self._sizes, default=1)
-        job = self._queue.get()
-        end = time.monotonic() + GATHER_SECONDS
-        while job is not None:
-            jobs.append(job)
-            if len(jobs) == GROUP:
-                break
-            left = end - time.monotonic() if len(jobs) < expected else 0.0
-            try:
-                job = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
-            except queue.Empty:
-                break
-        self._sizes.append(len(jobs))
-        return jobs, job is not None
-
     def _run_group(
         self, connection: Connection, jobs: list[_Job], rng: np.random.Generator
     ) -> None:
+        """Run all in one transaction; a refused command leaves nothing behind and stops no other.
+
+        Nearly always none is refused, and SQLite need not keep what each one would take back.
+        """
+        connection.begin()
+        try:
+            for job in jobs:
+                job.result = self._call(connection, job, rng)
+        except sqlite3.OperationalError:  # disk full, file gone: the group cannot be saved
+            raise
+        except Exception as error:
+            connection.rollback()
+            if len(jobs) == 1:
+                jobs[0].error = error
+                return
+            self._run_each(connection, jobs, rng)
+        connection.commit()
+
+    def _run_each(self, connection: Connection, jobs: list[_Job], rng: np.random.Generator) -> None:
+        """Run each behind a savepoint, in a transaction that is left open."""
         connection.begin()
         for job in jobs:
             connection.plain("SAVEPOINT command")
             try:
                 job.result = self._call(connection, job, rng)
-            except sqlite3.OperationalError:  # disk full, file gone: the group cannot be saved
+            except sqlite3.OperationalError:
                 raise
             except Exception as error:
                 connection.plain("ROLLBACK TO command")
                 job.error = error
             connection.plain("RELEASE command")
-        connection.commit()
 
     def _write_each(self, rng: np.random.Generator) -> None:
         connection: Connection | None = None
-        while (job := self._queue.get()) is not None:
+        while jobs := self._jobs.take():
+            (job,) = jobs
             for attempt in range(1, ATTEMPTS + 1):
                 idle, begun = connection is not None, False
                 try:
@@ -205,7 +189,7 @@ class Writer:
                         connection = _rolled_back(connection)
                     job.error = error
                     break
-            _acknowledge([job])
+            _acknowledge(jobs)
         _drop(connection)
 
     def _call(self, connection: Connection, job: _Job, rng: np.random.Generator) -> Any:

@@ -78,12 +78,7 @@ def parse_json(body: bytes) -> Any:
     """
     try:
         text = body.decode("utf-8")
-        return json.loads(
-            text,
-            object_pairs_hook=_without_doubles,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
+        return _STRICT.decode(text)
     except UnicodeDecodeError:
         raise Refused("The body is not UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -112,6 +107,11 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise Refused("The body is not plain JSON: a number is too large.")
     return value
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_without_doubles, parse_constant=_no_constant, parse_float=_finite
+)
 
 
 def _faults(error: ValidationError) -> tuple[Fault, ...]:
