@@ -2,8 +2,8 @@
 
 from torch import nn
 
+from sfumato.learn.networks.narrow import NarrowConv, PooledConv
 from sfumato.learn.networks.network import ImageShape, Network
-from sfumato.learn.networks.pool import PooledConv
 
 __all__ = ["lenet"]
 
@@ -20,7 +20,7 @@ def lenet(classes: int, image_shape: ImageShape) -> Network:
     body = nn.Sequential(
         PooledConv(channels, 6, 5, padding=2),  # before the ReLU: a quarter of its work
         nn.ReLU(inplace=True),
-        nn.Conv2d(6, 16, 5),
+        NarrowConv(6, 16, 5),
         nn.MaxPool2d(2),
         nn.ReLU(inplace=True),
         nn.Flatten(),

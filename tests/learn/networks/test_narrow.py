@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sfumato.learn.networks.pool import PooledConv
+from sfumato.learn.networks.narrow import NarrowConv, PooledConv
 
 SHAPES = [(3, 1, 28, 28), (2, 3, 12, 16), (2, 1, 13, 15), (1, 3, 12, 12)]
 
@@ -55,3 +55,28 @@ def test_blank_picture_gives_its_gradient_to_one_place_of_each_square() -> None:
     theirs = gradients(plain(pooled, images), images, pooled.weight)
 
     assert all(torch.allclose(one, two, atol=1e-5) for one, two in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_narrow_convolution_has_the_values_and_gradients_of_torch(
+    layout: torch.memory_format,
+) -> None:
+    torch.manual_seed(0)
+    narrow = NarrowConv(6, 16, 5).to(memory_format=layout)
+    images = drawn((3, 6, 14, 15)).contiguous(memory_format=layout).requires_grad_()
+    assert narrow.bias is not None
+    inputs = (images, narrow.weight, narrow.bias)
+
+    ours, theirs = narrow(images), F.conv2d(images, narrow.weight, narrow.bias)
+
+    assert torch.equal(ours, theirs)
+    for one, other in zip(gradients(ours, *inputs), gradients(theirs, *inputs), strict=True):
+        assert torch.allclose(one, other, atol=1e-4)
+
+
+def test_narrow_convolution_learns_from_images_that_need_no_gradient() -> None:
+    narrow = NarrowConv(6, 16, 5)
+
+    narrow(drawn((2, 6, 14, 14))).sum().backward()
+
+    assert narrow.weight.grad is not None
