@@ -1,15 +1,22 @@
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sfumato.learn.sweep import Progress
-from sfumato.studies.took import seconds_of, timekeeping
+from sfumato.studies.took import Took, read_took, timekeeping
 
 
 def state(*, found: int, done: int, total: int = 4) -> Progress:
     return Progress(total=total, found=found, done=done, failed=0, seconds=0.0, work=0.0)
+
+
+def seconds(folder: Path) -> float:
+    took = read_took(folder)
+    assert took is not None
+    return took.seconds
 
 
 @pytest.fixture
@@ -21,13 +28,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_stopped_run_is_counted_and_the_next_adds_to_it(tmp_path: Path, clock: list[float]) -> None:
-    assert seconds_of(tmp_path) is None
+    assert read_took(tmp_path) is None
     with pytest.raises(KeyboardInterrupt), timekeeping(tmp_path, lambda seen: None) as watch:
         watch(state(found=0, done=0))
         clock[0] += 10
         watch(state(found=0, done=1))
         raise KeyboardInterrupt
-    assert seconds_of(tmp_path) == 10
+    assert seconds(tmp_path) == 10
 
     with timekeeping(tmp_path, lambda seen: None) as watch:
         watch(state(found=1, done=1))
@@ -35,7 +42,7 @@ def test_stopped_run_is_counted_and_the_next_adds_to_it(tmp_path: Path, clock: l
         watch(state(found=1, done=4))
         clock[0] += 1  # report
 
-    assert seconds_of(tmp_path) == 16
+    assert seconds(tmp_path) == 16
 
 
 def test_run_that_finds_everything_finished_adds_nothing(
@@ -48,7 +55,7 @@ def test_run_that_finds_everything_finished_adds_nothing(
         watch(state(found=4, done=4))
         clock[0] += 30
 
-    assert seconds_of(tmp_path) == 7
+    assert seconds(tmp_path) == 7
     assert seen == [state(found=4, done=4)]
 
 
@@ -56,4 +63,21 @@ def test_study_without_cells_is_timed_too(tmp_path: Path, clock: list[float]) ->
     with timekeeping(tmp_path, lambda seen: None):
         clock[0] += 3
 
-    assert seconds_of(tmp_path) == 3
+    assert seconds(tmp_path) == 3
+
+
+def test_cells_of_all_sweeps_and_sittings_are_added_up(tmp_path: Path) -> None:
+    def told(done: int, cell_seconds: float) -> Progress:
+        return replace(state(found=0, done=done), work=10.0 * done, cell_seconds=cell_seconds)
+
+    for _ in range(2):  # sittings
+        with timekeeping(tmp_path, lambda seen: None) as watch:
+            for _ in range(2):  # pretraining, trainings
+                watch(told(0, 0.0))
+                watch(told(1, 3.0))
+                watch(told(2, 7.0))
+
+    took = read_took(tmp_path)
+    assert took is not None
+    assert (took.cell_seconds, took.work) == (28.0, 80.0)
+    assert Took(**json.loads((tmp_path / "took.json").read_text("utf-8"))) == took

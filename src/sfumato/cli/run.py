@@ -46,6 +46,10 @@ def run(
             "--dry-run", help="Try a few images through everything, keep nothing, tell the cost."
         ),
     ] = False,
+    measured: Annotated[
+        Path | None,
+        typer.Option(help="With --dry-run: a finished run, whose pace tells the cost."),
+    ] = None,
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from dataclasses import replace
@@ -62,8 +66,10 @@ def run(
             raise DataError(f"The study {chosen.name!r} trains nothing, so it has no --seeds.")
         chosen = replace(chosen, seeds=seeds)
     if dry_run:
-        _try(chosen)
+        _try(chosen, measured)
         return
+    if measured is not None:
+        raise DataError("--measured is for --dry-run: a run takes the time it takes.")
     folder = output or Path("runs") / chosen.name
     with _shown(chosen) as show:
         done = run_study(
@@ -89,11 +95,12 @@ def report(
     typer.echo(f"Report: {draw_report(folder)}")
 
 
-def _try(study: "AnyStudy") -> None:
+def _try(study: "AnyStudy", measured: Path | None) -> None:
     from sfumato.data.fetch import data_folder
     from sfumato.studies.dry import dry_run
 
-    for line in dry_run(study, data=data_folder(), stage=say).lines():
+    found = dry_run(study, data=data_folder(), measured=measured, stage=say)
+    for line in found.lines():
         typer.echo(line)
 
 

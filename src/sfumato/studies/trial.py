@@ -7,7 +7,7 @@ from sfumato.learn.cost import TrainingCost
 from sfumato.learn.folds import Split, class_of
 from sfumato.learn.train import Recipe
 
-__all__ = ["FEW", "GPU_OPERATIONS", "DryRun", "Planned", "few_items", "small_recipe"]
+__all__ = ["FEW", "GPU_OPERATIONS", "DryRun", "Pace", "Planned", "few_items", "small_recipe"]
 
 FEW = 2
 """Images of a batch, and of a test: the large networks are slow on a CPU."""
@@ -37,7 +37,45 @@ class Planned:
     @property
     def gpu_hours(self) -> float:
         """On one GPU that does ``GPU_OPERATIONS`` a second."""
-        return self.presentations * self.cost.operations / GPU_OPERATIONS / HOUR
+        return self.operations / GPU_OPERATIONS / HOUR
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of all trainings."""
+        return self.presentations * self.cost.operations
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast the trainings of a finished run were."""
+
+    run: str
+    epochs: float
+    """Of all trainings together."""
+    seconds: float
+    """Of all trainings, one after the other."""
+    operations: float
+    """Floating-point operations of these epochs."""
+
+    @property
+    def speed(self) -> float:
+        """Floating-point operations a second."""
+        return self.operations / self.seconds
+
+    def line(self, operations: float) -> str:
+        """What so many operations would take at this speed, and on a GPU.
+
+        >>> pace = Pace("runs/a", epochs=200, seconds=3600, operations=1.8e14)
+        >>> pace.line(1.8e16).partition(". ")[2]
+        'At this speed a full run takes 100.0 hours; a GPU does 200 times as much and takes 0.5.'
+        """
+        hours = operations / self.speed / HOUR
+        times = GPU_OPERATIONS / self.speed
+        return (
+            f"Measured in {self.run}: {self.epochs:,.0f} epochs took {self.seconds:,.0f} s of one "
+            f"device, {self.speed / 1e9:.0f} GFLOP/s. At this speed a full run takes {hours:,.1f} "
+            f"hours; a GPU does {times:,.0f} times as much and takes {hours / times:,.1f}."
+        )
 
 
 @dataclass(frozen=True)
@@ -48,6 +86,7 @@ class DryRun:
     """Trainings of one batch that ended well."""
     planned: tuple[Planned, ...] = ()
     notes: tuple[str, ...] = ()
+    pace: Pace | None = None
 
     def lines(self) -> list[str]:
         """For a person at the screen."""
@@ -58,6 +97,8 @@ class DryRun:
         told += [_line(one) for one in self.planned]
         if len(self.planned) > 1:
             told.append(_total(self.planned))
+        if self.planned and self.pace is not None:
+            told.append(self.pace.line(sum(one.operations for one in self.planned)))
         if self.planned:
             told.append(
                 "Hours are for one device. Those here are measured on tiny batches and too many; "

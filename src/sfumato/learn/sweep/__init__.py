@@ -96,7 +96,13 @@ def _keep(outcome: Outcome, cell: Cell, each: str, folder: Path) -> Done | Faile
 def _after(state: Progress, result: Done | Failed, seconds: float) -> Progress:
     if isinstance(result, Failed):
         return replace(state, failed=state.failed + 1, seconds=seconds)
-    return replace(state, done=state.done + 1, seconds=seconds, work=state.work + result.work)
+    return replace(
+        state,
+        done=state.done + 1,
+        seconds=seconds,
+        work=state.work + result.work,
+        cell_seconds=state.cell_seconds + result.seconds,
+    )
 
 
 def _named(result: Done | Failed, cell: Cell) -> Done | Failed:

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -55,13 +55,15 @@ Outcome = Encoded | Trouble
 def attempt(cell: Cell, fingerprint: str) -> Outcome:
     """Run a cell in a process that computes with one thread; whatever goes wrong is a reason."""
     _use_one_thread()
+    started = time.perf_counter()
     try:
         result = cell.function(**cell.inputs)
         if not isinstance(result, CellResult):
             raise DataError(
                 f"{function_name(cell)} returned a {type(result).__name__}, not a CellResult."
             )
-        return encode(cell, fingerprint, result)
+        seconds = time.perf_counter() - started
+        return replace(encode(cell, fingerprint, result), seconds=seconds)
     except (Exception, SystemExit) as error:
         return Trouble(_reason(error))
 

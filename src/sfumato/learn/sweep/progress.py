@@ -19,6 +19,8 @@ class Progress:
     """Since this run began."""
     work: float
     """What the cells of this run say they did: model-epochs for trainings."""
+    cell_seconds: float = 0.0
+    """What they took, one after the other."""
 
 
 def seconds_left(progress: Progress) -> float | None:

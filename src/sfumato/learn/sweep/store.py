@@ -42,6 +42,8 @@ class Done:
     work: float
     arrays_sum: str = field(repr=False)
     """SHA-256 of the file of arrays; empty without arrays."""
+    seconds: float = 0.0
+    """What it took in this run; nothing where it was found finished."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The cell's arrays by name."""
@@ -76,6 +78,7 @@ class Encoded:
 
     record: bytes  # JSON
     arrays: bytes  # npz; empty without arrays
+    seconds: float = 0.0  # not in the files, whose bytes are the same whoever writes them
 
 
 def open_folder(folder: Path) -> None:
@@ -133,7 +136,15 @@ def write(encoded: Encoded, cell: Cell, fingerprint: str, folder: Path) -> Done:
     _replace(folder / f"{fingerprint}.json", encoded.record)
     (folder / f"{fingerprint}.failed.json").unlink(missing_ok=True)
     record = json.loads(encoded.record)
-    return Done(cell, fingerprint, folder, record["scores"], record["work"], record["arrays"])
+    return Done(
+        cell,
+        fingerprint,
+        folder,
+        record["scores"],
+        record["work"],
+        record["arrays"],
+        encoded.seconds,
+    )
 
 
 def write_failure(failed: Failed, folder: Path) -> None:

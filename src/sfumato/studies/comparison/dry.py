@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.labels.labelset import LabelSet
+import numpy as np
+
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.cost import TrainingCost, training_cost
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import kept_weights
@@ -18,7 +20,7 @@ from sfumato.studies.comparison.run import cell_of, planned_trainings
 from sfumato.studies.comparison.setting import Comparison, Known, Target, Test
 from sfumato.studies.trial import FEW, DryRun, Planned, few_items, small_recipe
 
-__all__ = ["dry_run_comparison"]
+__all__ = ["dry_run_comparison", "plan_comparison"]
 
 
 def dry_run_comparison(
@@ -39,16 +41,35 @@ def dry_run_comparison(
         attacked_items=FEW,
         pgd_iterations=min(comparison.pgd_iterations, FEW),
     )
-    planned = []
     for network in comparison.networks:
         stage(f"A batch through {network}")
         start = _started(comparison, known, network)
         for plan in (plan for plan in few if plan.training.network == network):
             cell = cell_of(small, known, plan, start)
             cell.function(**cell.inputs)
-        mine = [plan for plan in first if plan.training.network == network]
-        planned.append(_planned(comparison, known, network, mine))
-    return DryRun(len(few), tuple(planned), known.missing)
+    return DryRun(len(few), _all_planned(comparison, known, first), known.missing)
+
+
+def plan_comparison(comparison: Comparison, *, data: Path | None) -> tuple[Planned, ...]:
+    """The trainings that a run has, without trying any."""
+    family = find(FAMILIES, comparison.family, what="family of comparisons")
+    known = family.load(data)
+    first = planned_trainings(replace(comparison, seeds=1), family, known)
+    return _all_planned(comparison, known, first)
+
+
+def _all_planned(
+    comparison: Comparison, known: Known, first_seed: list[Trained]
+) -> tuple[Planned, ...]:
+    return tuple(
+        _planned(
+            comparison,
+            known,
+            network,
+            [plan for plan in first_seed if plan.training.network == network],
+        )
+        for network in comparison.networks
+    )
 
 
 def _started(comparison: Comparison, known: Known, network: str) -> Weights | None:
@@ -81,8 +102,22 @@ def _few_mixes(target: Target) -> Target:
         return target
     mixes, labels = target.augmenting.examples, target.augmenting.labels
     few = mixes.items[:FEW]
-    kept = labels.take(few) if isinstance(labels, LabelSet) else labels
+    kept = labels.take(few) if isinstance(labels, LabelSet) else _about(labels, few)
     return replace(target, augmenting=Augmenting(mixes.take(few), kept))
+
+
+def _about(crowd: CrowdLabels, items: tuple[str, ...]) -> CrowdLabels:
+    """The judgments of a few items, and no other items."""
+    place = np.full(len(crowd.items), -1)
+    place[[crowd.items.index(item) for item in items]] = np.arange(len(items))
+    rows = place[crowd.item] >= 0
+    return replace(
+        crowd,
+        items=items,
+        item=place[crowd.item[rows]],
+        annotator=crowd.annotator[rows],
+        probs=crowd.probs[rows],
+    )
 
 
 def _planned(

@@ -12,7 +12,7 @@ from sfumato.studies.results.result import Result
 from sfumato.studies.results.settings import configuration_fingerprint, size_of
 from sfumato.studies.results.told import Told
 from sfumato.studies.results.trainings import told_by_trainings
-from sfumato.studies.took import seconds_of
+from sfumato.studies.took import read_took
 
 __all__ = ["read_result"]
 
@@ -20,14 +20,14 @@ __all__ = ["read_result"]
 def read_result(folder: Path) -> Result:
     """What the run says; a folder without a finished run is an error that says so."""
     settings = read_settings(folder)
-    study, told = settings["study"], _told(folder)
+    study, told, took = settings["study"], _told(folder), read_took(folder)
     return Result(
         name=study["name"],
         title=study["title"],
         about=study["about"],
         size=size_of(study),
         seeds=study.get("seeds"),
-        seconds=seconds_of(folder),
+        seconds=None if took is None else took.seconds,
         simulated=bool(settings["simulated"]),
         fingerprint=configuration_fingerprint(settings),
         versions=settings["versions"],
