@@ -295,3 +295,12 @@ def test_modes_of_cifar10h_differ_from_the_original_label_as_published(
     assert (cifar10h.probs.argmax(axis=1) != cifar10.probs.argmax(axis=1)).sum() == 79
     assert (agreeing == 0).sum() == 77
     assert majority.provenance[-1].settings["tied"] == 3
+
+
+def test_smoothing_by_the_softness_of_simulated_people_is_simulated() -> None:
+    hard = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    people = LabelSet(("c",), ("cat", "dog"), [[0.8, 0.2]])
+    made_up = people.with_probs(people.probs, Step("simulate voters", simulated=True))
+
+    assert not is_simulated(matched_smoothing(hard, people).provenance)
+    assert is_simulated(matched_smoothing(hard, made_up).provenance)

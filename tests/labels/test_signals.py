@@ -190,3 +190,8 @@ def test_concentration_refuses_what_has_no_total(
 ) -> None:
     with pytest.raises(DataError, match=says):
         concentration(np.array(values), share)
+
+
+def test_tiny_values_have_shares_too() -> None:
+    assert concentration(np.array([5e-324]), 0.5) == 0.5
+    assert concentration(np.array([1e-320, 3e-320]), 0.5) == pytest.approx(0.75, rel=1e-3)

@@ -76,7 +76,8 @@ def matched_smoothing(hard: LabelSet, like: LabelSet) -> LabelSet:
         "beta": beta,
         "like": to_json(like.provenance),
     }
-    return hard.with_probs(_smoothed(hard, beta), Step("match smoothing", settings))
+    step = Step("match smoothing", settings, simulated=is_simulated(like.provenance))
+    return hard.with_probs(_smoothed(hard, beta), step)
 
 
 def class_level(labels: LabelSet, original: LabelSet) -> LabelSet:

@@ -120,6 +120,8 @@ def concentration(values: PerItem, share: float) -> float:
         )
     if not values.any():
         return float(share)
+    # Shares do not depend on the unit, a power of two is exact, and tiny numbers would vanish.
+    values = np.ldexp(values, -np.frexp(values.max())[1])
     carried = np.concatenate([[0.0], np.cumsum(np.sort(values)[::-1])])  # by the first n items
     reached = np.interp(share * len(values), np.arange(len(values) + 1), carried)
     return float(reached / carried[-1])

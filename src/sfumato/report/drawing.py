@@ -97,7 +97,8 @@ class Drawing:
     caption: str
     figure: Figure
     table: pl.DataFrame
-    """Exactly what was drawn; its column ``simulated`` repeats the mark on every row."""
+    """Exactly what was drawn; its column ``simulated`` says of every row what the mark says of the
+    whole."""
     simulated: bool
     made: Made = "annotators"
 
@@ -193,7 +194,9 @@ def finished(
             color=MARKED,
             bbox={"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": MARKED},
         )
-    table = _flat(table).with_columns(simulated=pl.lit(basis.simulated))
+    table = _flat(table)
+    if "simulated" not in table.columns:  # rows may know it each for themselves
+        table = table.with_columns(simulated=pl.lit(basis.simulated))
     text = " ".join(part for part in (caption, basis.sentence()) if part)
     return Drawing(name, title, text, figure, table, basis.simulated, basis.made)
 

@@ -25,8 +25,7 @@ class Arm:
 
 ARMS: dict[str, Arm] = {
     "original": Arm(
-        "the label that the data set came with: a hard one, but of synthetic pictures a model's "
-        "distribution",
+        "the label that the data set came with (of pictures that a model made: the model's)",
         lambda known: known.original if known.model_made is None else known.model_made,
     ),
     "majority": Arm(

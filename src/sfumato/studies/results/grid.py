@@ -37,7 +37,7 @@ def _claim(one: Compared) -> ClaimTold:
         "paper 2",
         one.claim.source,
         one.claim.says,
-        "",
+        one.claim.number or "no number given",
         found_text(one.found),
         one.verdict,
         one.claim.note,

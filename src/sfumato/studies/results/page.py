@@ -11,6 +11,8 @@ from sfumato.studies.verdicts import counted
 __all__ = ["markdown_table", "page_of", "took"]
 
 WIDTH = 120
+NAMED = 3
+"""So many claims are named beside a note that is about all of them."""
 VERDICTS_TOLD = (
     "Reproduced: the 95 % interval lies wholly on the claimed side, in every network or number of "
     "dimensions. Same direction: only the estimates do. Not reproduced: an estimate does not. "
@@ -89,7 +91,7 @@ def _claims(claims: Sequence[ClaimTold]) -> Iterable[str]:
             notes.setdefault(one.note, []).append(one.says)
     if notes:
         yield "Notes:\n"
-        told = (f"{' / '.join(says)} {note}" for note, says in notes.items())
+        told = (f"{_named(says)} {note}" for note, says in notes.items())
         yield "\n".join(_folded(each, head="- ") for each in told) + "\n"
 
 
@@ -107,6 +109,13 @@ def _folded(text: str, head: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _named(claims: Sequence[str]) -> str:
+    """The claims that a note is about; of many the first."""
+    if len(claims) <= NAMED:
+        return " / ".join(claims)
+    return f"{len(claims)} claims, the first of which is “{claims[0].rstrip('.')}”:"
 
 
 def markdown_table(table: pl.DataFrame) -> str:
