@@ -90,6 +90,21 @@ def test_record_holds_the_scores_of_the_run(folder: Path, tmp_path: Path) -> Non
     assert record["seconds"] > 0
 
 
+def test_page_shows_figures_of_the_run_and_drops_those_of_an_earlier_one(
+    folder: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "figures" / read_result(folder).name
+    place.mkdir(parents=True)
+    (place / "old.svg").write_text("<svg/>", encoding="utf-8")
+
+    page, _, _ = write_results([folder], tmp_path)
+
+    drawn = (folder / "figures" / "scores.svg").read_bytes()
+    assert (place / "scores.svg").read_bytes() == drawn
+    assert f"(figures/{place.name}/scores.svg)" in page.read_text(encoding="utf-8")
+    assert not (place / "old.svg").exists()
+
+
 def test_unfinished_run_writes_nothing(folder: Path, tmp_path: Path) -> None:
     unfinished = tmp_path / "run"
     unfinished.mkdir()
@@ -237,3 +252,11 @@ def test_table_in_markdown_leaves_out_what_is_missing() -> None:
     table = pl.DataFrame({"a": [1, None], "b": ["x", "y\nz"]})
 
     assert markdown_table(table) == "| a | b |\n|---|---|\n| 1 | x |\n|  | y z |\n"
+
+
+def test_note_about_many_claims_names_the_first() -> None:
+    claims = [a_claim("paper 1", f"Claim {n}.", "reproduced", note="Few seeds.") for n in range(5)]
+
+    page = page_of(a_result("many", claims))
+
+    assert "- 5 claims, the first of which is “Claim 0”: Few seeds." in page

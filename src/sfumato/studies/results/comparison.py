@@ -22,6 +22,8 @@ from sfumato.studies.results.told import Told, judged_claim, score_rows
 
 __all__ = ["told_by_comparison"]
 
+FIGURES = ("curve", "ladder", "softness-cross", "pgd", "differences")
+
 
 def told_by_comparison(folder: Path) -> Told:
     """Scores against each set of labels beside the paper's numbers, differences from controls."""
@@ -35,7 +37,8 @@ def told_by_comparison(folder: Path) -> Told:
     parts = [_compared(run)]
     for against in dict.fromkeys(one.against for one in run.scores):
         parts.append(_held_against(run, against))
-    return Told(tuple(map(judged_claim, run.judged)), score_rows(run.scores), tuple(parts))
+    claims = tuple(map(judged_claim, run.judged))
+    return Told(claims, score_rows(run.scores), tuple(parts), FIGURES)
 
 
 def _compared(run: ComparisonRun) -> Part:

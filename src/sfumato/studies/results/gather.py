@@ -16,6 +16,9 @@ from sfumato.studies.took import read_took
 
 __all__ = ["read_result"]
 
+MOST_FIGURES = 4
+"""On a page; the report of the run has all."""
+
 
 def read_result(folder: Path) -> Result:
     """What the run says; a folder without a finished run is an error that says so."""
@@ -34,7 +37,15 @@ def read_result(folder: Path) -> Result:
         claims=told.claims,
         scores=told.scores,
         parts=told.parts,
+        figures=_figures(folder, told.figures),
     )
+
+
+def _figures(folder: Path, wanted: tuple[str, ...]) -> tuple[Path, ...]:
+    """The first figures of the run whose names begin so."""
+    drawn = sorted((folder / "figures").glob("*.svg"))
+    found = [path for begin in wanted for path in drawn if path.stem.startswith(begin)]
+    return tuple(dict.fromkeys(found))[:MOST_FIGURES]
 
 
 def _told(folder: Path) -> Told:

@@ -22,6 +22,8 @@ from sfumato.studies.results.told import Told, estimates, found_text
 
 __all__ = ["told_by_grid"]
 
+FIGURES = ("rho", "flipped", "kept", "preference", "loss-30-30", "loss-90-90")
+
 MEANS = ("form", "kept", "items", "classes", "dimensions", "flipped", "rho", "low", "high", "seeds")
 
 
@@ -29,7 +31,7 @@ def told_by_grid(folder: Path) -> Told:
     """ρ by form, size and dimensions, wrong answers, and the claims of paper 2."""
     run = read_run(folder)
     claims = tuple(map(_claim, compare_claims(run.told)))
-    return Told(claims, _scores(run), tuple(_parts(run)))
+    return Told(claims, _scores(run), tuple(_parts(run)), FIGURES)
 
 
 def _claim(one: Compared) -> ClaimTold:

@@ -10,6 +10,8 @@ from sfumato.studies.results.told import Told, estimates, found_text
 
 __all__ = ["told_by_hmix"]
 
+FIGURES = ("seen", "confidence", "other-mass", "midpoints")
+
 MEASURED = ("part", "measure", "group", "value", "low", "high", "answers", "mixes", "people")
 
 
@@ -27,6 +29,7 @@ def told_by_hmix(folder: Path) -> Told:
                 (coefficient_rows(run),),
             ),
         ),
+        FIGURES,
     )
 
 

@@ -1,6 +1,7 @@
 """Write a result as a page in Markdown: the same result gives the same page."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from textwrap import fill
 
 import polars as pl
@@ -8,7 +9,7 @@ import polars as pl
 from sfumato.studies.results.result import ClaimTold, Part, Result
 from sfumato.studies.verdicts import counted
 
-__all__ = ["markdown_table", "page_of", "took"]
+__all__ = ["figure_name", "markdown_table", "page_of", "took"]
 
 WIDTH = 120
 NAMED = 3
@@ -28,6 +29,7 @@ def page_of(result: Result) -> str:
         _command(result),
         markdown_table(pl.DataFrame(_facts(result))),
         *_claims(result.claims),
+        _figures(result),
         *(_part(part) for part in result.parts),
     ]
     return "\n".join(part for part in parts if part)
@@ -109,6 +111,21 @@ def _folded(text: str, head: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _figures(result: Result) -> str:
+    if not result.figures:
+        return ""
+    shown = [
+        f"![{path.stem.replace('-', ' ')}]({figure_name(result, path)})\n"
+        for path in result.figures
+    ]
+    return "\n".join(["## Figures\n", "The report of the run has more.\n", *shown])
+
+
+def figure_name(result: Result, path: Path) -> str:
+    """Where a figure of a result lies beside its page."""
+    return f"figures/{result.name}/{path.name}"
 
 
 def _named(claims: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ from sfumato.studies.results.told import Told, judged_claim, score_rows
 
 __all__ = ["told_by_rescore"]
 
+FIGURES = ("leaderboard", "strata", "concentration")
+
 
 def told_by_rescore(folder: Path) -> Told:
     """Every network beside the paper's numbers, and the claims about them."""
@@ -20,4 +22,4 @@ def told_by_rescore(folder: Path) -> Told:
         f"knowing only the class of an image would reach {number(facts['class_oracle'])}."
     )
     part = Part("Networks next to the paper's numbers", text, (networks_beside_paper(run),))
-    return Told(tuple(map(judged_claim, run.judged)), score_rows(run.scores), (part,))
+    return Told(tuple(map(judged_claim, run.judged)), score_rows(run.scores), (part,), FIGURES)

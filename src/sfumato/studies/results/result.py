@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -73,6 +74,8 @@ class Result:
     scores: Sequence[Mapping[str, Any]]
     parts: tuple[Part, ...]
     """For the page only."""
+    figures: tuple[Path, ...] = ()
+    """Drawings of the run, for the page only."""
 
     @property
     def short_fingerprint(self) -> str:
@@ -85,7 +88,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
     plain = {
         each.name: getattr(result, each.name)
         for each in fields(Result)
-        if each.name not in ("parts", "claims")
+        if each.name not in ("parts", "claims", "figures")
     }
     claims = [{**vars(one), "found": [vars(each) for each in one.found]} for one in result.claims]
     return {**plain, "versions": dict(result.versions), "claims": claims}

@@ -23,6 +23,9 @@ class Told:
     claims: tuple[ClaimTold, ...]
     scores: Sequence[Mapping[str, Any]]
     parts: tuple[Part, ...]
+    figures: tuple[str, ...] = ()
+    """Beginnings of the names of the run's figures that its page shows, the first first; none of
+    pictures, which belong to others."""
 
 
 def work_of(source: str) -> str:

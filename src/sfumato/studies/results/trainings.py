@@ -20,6 +20,8 @@ from sfumato.studies.results.told import Told, estimates, found_text, score_rows
 
 __all__ = ["told_by_trainings"]
 
+FIGURES = ("scores", "differences", "strata", "reliability")
+
 SHOWN = ("cross_entropy", "kl", "brier", "accuracy")
 KEPT = (*SHOWN, "rms_calibration", "second_best_accuracy", "entropy_floor", "class_oracle")
 STRATA = {
@@ -47,7 +49,8 @@ def told_by_trainings(folder: Path) -> Told:
         _alignment(findings),
         _spoilt(findings),
     ]
-    return Told(claims, score_rows(scores), tuple(part for part in parts if part.tables))
+    shown = tuple(part for part in parts if part.tables)
+    return Told(claims, score_rows(scores), shown, FIGURES)
 
 
 def _claim(one: Compared) -> ClaimTold:

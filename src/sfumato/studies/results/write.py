@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.studies.results.gather import read_result
-from sfumato.studies.results.page import page_of
-from sfumato.studies.results.result import result_to_json
+from sfumato.studies.results.page import figure_name, page_of
+from sfumato.studies.results.result import Result, result_to_json
 from sfumato.studies.results.scoreboard import scoreboard
 
 __all__ = ["write_results"]
 
 
 def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
-    """Write NAME.md and NAME.json of each run, then README.md; returns what was written.
+    """Write NAME.md, its figures and NAME.json of each run, then README.md; returns the texts.
 
     Every run is read before anything is written. README.md is made of the JSON files of the folder,
     also those of earlier runs.
@@ -27,10 +27,22 @@ def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
         page, record = folder / f"{result.name}.md", folder / f"{result.name}.json"
         page.write_text(page_of(result), encoding="utf-8")
         record.write_text(_text(_plain(result_to_json(result))), encoding="utf-8")
+        _copy_figures(result, folder)
         written += [page, record]
     board = folder / "README.md"
     board.write_text(scoreboard(folder), encoding="utf-8")
     return [*written, board]
+
+
+def _copy_figures(result: Result, folder: Path) -> None:
+    """Those of an earlier run of the study go."""
+    wanted = {folder / figure_name(result, path): path for path in result.figures}
+    for old in (folder / "figures" / result.name).glob("*.svg"):
+        if old not in wanted:
+            old.unlink()
+    for target, path in wanted.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
 
 
 def _text(record: Any) -> str:
