@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -38,14 +39,36 @@ from sfumato.plan.cost import UTILITIES
 from sfumato.plan.information import FORMS
 from sfumato.plan.ratios import NOISE
 from sfumato.studies.arms import ARMS
+from sfumato.studies.results.page import markdown_table
+from sfumato.studies.results.scoreboard import stored_results
 from sfumato.studies.shipped import STUDIES
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import Own, Simulated, Study, read_study
+from sfumato.studies.verdicts import counted
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOLD_IN_README = (
+    (
+        "fashion-h",
+        "On disputed items, KL(people‖model) is lower with soft labels than with the majority vote "
+        "(soft - majority).",
+    ),
+    (
+        "fashion-h",
+        "Most of the accuracy that soft labels gain over original ones, on people's labels, is the "
+        "shift of modes: the majority vote has it too.",
+    ),
+    ("cifar10h-rescore", "The bulk of human uncertainty is in about 30 % of the images."),
+    ("hmix", "Soft labels put much of their mass on classes that were not mixed"),
+    (
+        "mixing-augment",
+        "Cross-entropy to people is lower with separate λ_h + ω than with mixup labels.",
+    ),
+)
+"""A study, and a claim that it was held against; one of them does not reproduce."""
 UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))
 
 REGISTRIES: dict[str, Iterable[str]] = {
@@ -133,6 +156,30 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
         *Simulated.__dataclass_fields__,
     ]
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
+
+
+def test_readme_tells_results_as_the_files_do() -> None:
+    results = {one["name"]: one for one in stored_results(ROOT / "docs" / "results")}
+    claims = [claim for one in results.values() for claim in one["claims"]]
+    rows = []
+    for study, says in TOLD_IN_README:
+        (claim,) = (one for one in results[study]["claims"] if one["says"] == says)
+        told = f"[{claim['verdict']}](docs/results/{study}.md)"
+        rows.append(
+            {"claim": says, "paper": claim["paper"], "ours": claim["ours"], "verdict": told}
+        )
+    expected = (
+        f"{counted(one['verdict'] for one in claims)}\n\n{markdown_table(pl.DataFrame(rows))}"
+    )
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    begin, end = "from docs/results -->\n", "<!-- /found -->"
+    if UPDATE:
+        head, _, rest = text.partition(begin)
+        text = f"{head}{begin}{expected}{end}{rest.partition(end)[2]}"
+        readme.write_text(text, encoding="utf-8")
+
+    assert text.partition(begin)[2].partition(end)[0] == expected
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
