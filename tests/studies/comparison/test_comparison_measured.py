@@ -57,7 +57,7 @@ def trained(
         name.replace("__", "/"): surprised(*each) for name, each in spoilt.items()
     }
     history = [{"epoch": 1.0, "loss": 0.5}]
-    result = Made(CELL, "", Path(), {"history": history}, 1.0, "", arrays)
+    result = Made(CELL, "", Path(), {"history": history}, 1.0, "", made=arrays)
     tests = [setting.Test("test", {"people": PEOPLE}, attacked="people")]
     return Trained(Training(arm, "lenet", seed, fold), SPLIT, Target(labels), tests, result)
 
