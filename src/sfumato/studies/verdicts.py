@@ -16,7 +16,18 @@ from typing import Literal, assert_never
 
 from sfumato.report.summary import Kind
 
-__all__ = ["KINDS", "VERDICTS", "Claimed", "End", "Verdict", "counted", "overall", "side", "within"]
+__all__ = [
+    "CONTROL_ANSWERS",
+    "KINDS",
+    "VERDICTS",
+    "Claimed",
+    "End",
+    "Verdict",
+    "counted",
+    "overall",
+    "side",
+    "within",
+]
 
 Verdict = Literal["reproduced", "same direction", "not reproduced", "not testable here"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -36,6 +47,14 @@ KINDS: dict[Verdict, Kind] = {
     "not testable here": "caution",
 }
 """How a sentence about such a claim is marked in a report."""
+
+CONTROL_ANSWERS: dict[Verdict, str] = {
+    "reproduced": "yes",
+    "same direction": "not clearly",
+    "not reproduced": "no",
+    "not testable here": "not testable here",
+}
+"""What a verdict says of a control that no paper ran: there is nothing to reproduce."""
 
 
 def side(value: End, low: End, high: End, claimed: Claimed) -> Verdict:

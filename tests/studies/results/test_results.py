@@ -19,7 +19,14 @@ from sfumato.studies.comparison.told import Claim, judge
 from sfumato.studies.files import read_settings
 from sfumato.studies.results.gather import read_result
 from sfumato.studies.results.page import markdown_table, page_of
-from sfumato.studies.results.result import ClaimTold, Estimate, Part, Result
+from sfumato.studies.results.result import (
+    CONTROLS,
+    ClaimTold,
+    Estimate,
+    Part,
+    Result,
+    result_to_json,
+)
 from sfumato.studies.results.scoreboard import scoreboard
 from sfumato.studies.results.settings import configuration_fingerprint, size_of
 from sfumato.studies.results.told import judged_claim
@@ -260,3 +267,18 @@ def test_note_about_many_claims_names_the_first() -> None:
     page = page_of(a_result("many", claims))
 
     assert "- 5 claims, the first of which is “Claim 0”: Few seeds." in page
+
+
+def test_controls_of_ours_have_answers_and_are_no_claims_of_a_paper(tmp_path: Path) -> None:
+    claims = [
+        a_claim("paper 4", "Soft is better.", "reproduced"),
+        a_claim(CONTROLS, "Soft is better than a vote.", "not reproduced"),
+    ]
+    result = a_result("table", claims)
+    record = json.dumps(result_to_json(result))
+    (tmp_path / "table.json").write_text(record, encoding="utf-8")
+
+    for text in (page_of(result), scoreboard(tmp_path)):
+        assert "1 claim: 1 reproduced" in text
+        assert "| Soft is better than a vote. | +0.1 [0.0, 0.2] | no |" in text
+        assert "not reproduced |" not in text.replace("same direction | not reproduced |", "")

@@ -16,7 +16,7 @@ from sfumato.studies.comparison.cifar10s_printed import (
     Numbers,
     printed_key,
 )
-from sfumato.studies.comparison.told import Claim, Paper
+from sfumato.studies.comparison.told import NOT_RUN, Claim, Paper
 
 __all__ = ["PAPERS"]
 
@@ -59,7 +59,7 @@ def _claim(
 
 def _control(soft: str, majority: str) -> Claim:
     claim = _claim(CONTROL, soft, "lower", majority)
-    return Claim(**{**vars(claim), "paper": "not run"})
+    return Claim(**{**vars(claim), "paper": NOT_RUN})
 
 
 def _untested(source: str, says: str, paper: str, why: str) -> Claim:

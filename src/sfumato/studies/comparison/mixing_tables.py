@@ -9,7 +9,7 @@ from sfumato.learn.train import Recipe
 from sfumato.studies.comparison.measured import CORRUPTED
 from sfumato.studies.comparison.mixing import MAJORITY, NO_MIXING, PEOPLE_H, SOFT
 from sfumato.studies.comparison.setting import Comparison
-from sfumato.studies.comparison.told import Claim, Paper
+from sfumato.studies.comparison.told import NOT_RUN, Claim, Paper
 
 __all__ = ["COMPARISONS", "PAPERS"]
 
@@ -196,7 +196,7 @@ def _told(
             Claim(
                 f"thesis, {source}",
                 f"{words} is {claimed} with {first} than with {second}.",
-                f"{printed[0]} against {printed[1]}" if all(printed) else "not run",
+                f"{printed[0]} against {printed[1]}" if all(printed) else NOT_RUN,
                 metric,
                 first,
                 second,

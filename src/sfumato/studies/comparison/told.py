@@ -7,7 +7,10 @@ from sfumato.report.numbers import interval, signed
 from sfumato.scores import Difference
 from sfumato.studies.verdicts import Claimed, Verdict, overall, side
 
-__all__ = ["Claim", "Judged", "Paper", "judge"]
+__all__ = ["NOT_RUN", "Claim", "Judged", "Paper", "judge"]
+
+NOT_RUN = "not run"
+"""In the place of a paper's numbers: a control of ours, which no paper claims anything about."""
 
 
 @dataclass(frozen=True)

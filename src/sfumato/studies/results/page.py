@@ -6,10 +6,10 @@ from textwrap import fill
 
 import polars as pl
 
-from sfumato.studies.results.result import ClaimTold, Part, Result
-from sfumato.studies.verdicts import counted
+from sfumato.studies.results.result import CONTROLS, ClaimTold, Part, Result
+from sfumato.studies.verdicts import CONTROL_ANSWERS, counted
 
-__all__ = ["figure_name", "markdown_table", "page_of", "took"]
+__all__ = ["CONTROLS_TOLD", "figure_name", "markdown_table", "page_of", "took"]
 
 WIDTH = 120
 NAMED = 3
@@ -18,6 +18,10 @@ VERDICTS_TOLD = (
     "Reproduced: the 95 % interval lies wholly on the claimed side, in every network or number of "
     "dimensions. Same direction: only the estimates do. Not reproduced: an estimate does not. "
     "Intervals do not allow for the number of comparisons."
+)
+CONTROLS_TOLD = (
+    "Yes: the 95 % interval lies wholly on that side. Not clearly: only the estimate does. No: the "
+    "estimate does not."
 )
 
 
@@ -71,9 +75,22 @@ def _facts(result: Result) -> list[dict[str, str]]:
     return [{"this run": name, "": value} for name, value in rows.items()]
 
 
-def _claims(claims: Sequence[ClaimTold]) -> Iterable[str]:
-    if not claims:
-        return
+def _claims(told: Sequence[ClaimTold]) -> Iterable[str]:
+    claims = [one for one in told if one.work != CONTROLS]
+    if claims:
+        yield from _claims_of_paper(claims)
+    controls = [one for one in told if one.work == CONTROLS]
+    if controls:
+        yield "## Controls that the paper lacks\n"
+        yield f"{_folded(CONTROLS_TOLD)}\n"
+        rows = [
+            {"is it so?": one.says, "ours (95 %)": one.ours, "answer": CONTROL_ANSWERS[one.verdict]}
+            for one in controls
+        ]
+        yield markdown_table(pl.DataFrame(rows))
+
+
+def _claims_of_paper(claims: Sequence[ClaimTold]) -> Iterable[str]:
     yield "## What the paper says, and what was found\n"
     yield f"{_folded(f'{counted(one.verdict for one in claims)} {VERDICTS_TOLD}')}\n"
     rows = [

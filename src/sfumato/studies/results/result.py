@@ -9,7 +9,10 @@ import polars as pl
 
 from sfumato.studies.verdicts import End, Verdict
 
-__all__ = ["ClaimTold", "Estimate", "Part", "Result", "result_to_json"]
+__all__ = ["CONTROLS", "ClaimTold", "Estimate", "Part", "Result", "result_to_json"]
+
+CONTROLS = "our controls"
+"""Whose a claim is that no paper makes."""
 
 SHORT = 12
 """Characters of a fingerprint that people are shown."""
@@ -30,7 +33,7 @@ class ClaimTold:
     """A claim of a paper, and what a run says about it."""
 
     work: str
-    """"paper 1" to "paper 5", or "thesis"."""
+    """"paper 1" to "paper 5", "thesis", or ``CONTROLS``."""
     source: str
     """Where in it."""
     says: str

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.studies.results.page import markdown_table, took
-from sfumato.studies.verdicts import VERDICTS, counted
+from sfumato.studies.results.page import CONTROLS_TOLD, markdown_table, took
+from sfumato.studies.results.result import CONTROLS
+from sfumato.studies.verdicts import CONTROL_ANSWERS, VERDICTS, counted
 
 __all__ = ["scoreboard", "stored_results"]
 
@@ -51,10 +52,14 @@ def stored_results(folder: Path) -> list[dict[str, Any]]:
 def scoreboard(folder: Path) -> str:
     """The page in Markdown; the same files give the same page."""
     results = stored_results(folder)
-    claims = [(result, claim) for result in results for claim in result["claims"]]
+    told = [(result, claim) for result in results for claim in result["claims"]]
+    claims = [(result, claim) for result, claim in told if claim["work"] != CONTROLS]
+    controls = [(result, claim) for result, claim in told if claim["work"] == CONTROLS]
     parts = [HEAD, f"{counted(claim['verdict'] for _, claim in claims)}\n"]
     if claims:
         parts += [_counts(claims), TOLD, "## Claims\n", _rows(claims)]
+    if controls:
+        parts += ["## Controls that the papers lack\n", f"{CONTROLS_TOLD}\n", _controls(controls)]
     if results:
         parts += ["## Studies\n", _studies(results)]
     if (folder / EXAMPLES).is_file():
@@ -92,6 +97,19 @@ def _rows(claims: Claims) -> str:
             "study": _link(result),
         }
         for result, claim in sorted(claims, key=lambda pair: pair[1]["work"])
+    ]
+    return markdown_table(pl.DataFrame(rows))
+
+
+def _controls(controls: Claims) -> str:
+    rows = [
+        {
+            "is it so?": claim["says"],
+            "ours (95 %)": claim["ours"],
+            "answer": CONTROL_ANSWERS[claim["verdict"]],
+            "study": _link(result),
+        }
+        for result, claim in controls
     ]
     return markdown_table(pl.DataFrame(rows))
 

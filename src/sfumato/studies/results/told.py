@@ -8,8 +8,8 @@ from typing import Any
 from sfumato.report.numbers import interval, number
 from sfumato.scores import Score
 from sfumato.studies.answers import Found
-from sfumato.studies.comparison.told import Judged
-from sfumato.studies.results.result import ClaimTold, Estimate, Part
+from sfumato.studies.comparison.told import NOT_RUN, Judged
+from sfumato.studies.results.result import CONTROLS, ClaimTold, Estimate, Part
 
 __all__ = ["Told", "estimates", "found_text", "judged_claim", "score_rows", "with_ends", "work_of"]
 
@@ -43,7 +43,7 @@ def judged_claim(one: Judged) -> ClaimTold:
     claim = one.claim
     found = tuple(Estimate(each.network, each.value, each.low, each.high) for each in one.found)
     return ClaimTold(
-        work_of(claim.source),
+        CONTROLS if claim.paper == NOT_RUN else work_of(claim.source),
         claim.source,
         claim.says,
         claim.paper,
