@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -39,7 +40,7 @@ from sfumato.plan.cost import UTILITIES
 from sfumato.plan.information import FORMS
 from sfumato.plan.ratios import NOISE
 from sfumato.studies.arms import ARMS
-from sfumato.studies.results.page import markdown_table
+from sfumato.studies.results.page import markdown_table, took
 from sfumato.studies.results.result import CONTROLS
 from sfumato.studies.results.scoreboard import stored_results
 from sfumato.studies.shipped import STUDIES
@@ -159,29 +160,52 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
 
 
+RESULTS = {one["name"]: one for one in stored_results(ROOT / "docs" / "results")}
+
+
+def claims_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [claim for claim in result["claims"] if claim["work"] != CONTROLS]
+
+
+def kept_true(page: Path, expected: str) -> None:
+    """Compare what a page says between two marks, or write it there."""
+    text = page.read_text(encoding="utf-8")
+    begin, end = "from docs/results -->\n", "<!-- /found -->"
+    if UPDATE:
+        if begin not in text:
+            text += (
+                f"\n## What was found\n\n<!-- found: written by tests/test_docs.py {begin}{end}\n"
+            )
+        head, _, rest = text.partition(begin)
+        text = f"{head}{begin}{expected}{end}{rest.partition(end)[2]}"
+        page.write_text(text, encoding="utf-8")
+    assert text.partition(begin)[2].partition(end)[0] == expected
+
+
 def test_readme_tells_results_as_the_files_do() -> None:
-    results = {one["name"]: one for one in stored_results(ROOT / "docs" / "results")}
-    told = (claim for one in results.values() for claim in one["claims"])
-    claims = [claim for claim in told if claim["work"] != CONTROLS]
     rows = []
     for study, says in TOLD_IN_README:
-        (claim,) = (one for one in results[study]["claims"] if one["says"] == says)
+        (claim,) = (one for one in RESULTS[study]["claims"] if one["says"] == says)
         told = f"[{claim['verdict']}](docs/results/{study}.md)"
         rows.append(
             {"claim": says, "paper": claim["paper"], "ours": claim["ours"], "verdict": told}
         )
-    expected = (
-        f"{counted(one['verdict'] for one in claims)}\n\n{markdown_table(pl.DataFrame(rows))}"
-    )
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    begin, end = "from docs/results -->\n", "<!-- /found -->"
-    if UPDATE:
-        head, _, rest = text.partition(begin)
-        text = f"{head}{begin}{expected}{end}{rest.partition(end)[2]}"
-        readme.write_text(text, encoding="utf-8")
+    verdicts = (claim["verdict"] for one in RESULTS.values() for claim in claims_of(one))
 
-    assert text.partition(begin)[2].partition(end)[0] == expected
+    expected = f"{counted(verdicts)}\n\n{markdown_table(pl.DataFrame(rows))}"
+    kept_true(ROOT / "README.md", expected)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_page_of_a_study_tells_how_its_claims_came_out(name: str) -> None:
+    result = RESULTS[name]
+    verdicts = counted(claim["verdict"] for claim in claims_of(result))
+    link = f"[Every claim with ours, the interval and the verdict](../results/{name}.md)"
+    run = f"size {result['size']}, {took(result['seconds'])}"
+    seeds = f", {result['seeds']} seeds" if result["seeds"] is not None else ""
+
+    expected = f"{verdicts}\n{link}; {run}{seeds}.\n"
+    kept_true(ROOT / "docs" / "studies" / f"{name}.md", expected)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
