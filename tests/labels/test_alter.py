@@ -298,8 +298,8 @@ def test_modes_of_cifar10h_differ_from_the_original_label_as_published(
 
 
 def test_smoothing_by_the_softness_of_simulated_people_is_simulated() -> None:
-    hard = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
-    people = LabelSet(("c",), ("cat", "dog"), [[0.8, 0.2]])
+    hard = LabelSet(("a",), ("cat", "dog"), np.array([[1.0, 0.0]]))
+    people = LabelSet(("c",), ("cat", "dog"), np.array([[0.8, 0.2]]))
     made_up = people.with_probs(people.probs, Step("simulate voters", simulated=True))
 
     assert not is_simulated(matched_smoothing(hard, people).provenance)

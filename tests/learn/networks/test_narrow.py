@@ -62,7 +62,8 @@ def test_narrow_convolution_has_the_values_and_gradients_of_torch(
     layout: torch.memory_format,
 ) -> None:
     torch.manual_seed(0)
-    narrow = NarrowConv(6, 16, 5).to(memory_format=layout)
+    narrow = NarrowConv(6, 16, 5)
+    narrow.weight.data = narrow.weight.data.contiguous(memory_format=layout)
     images = drawn((3, 6, 14, 15)).contiguous(memory_format=layout).requires_grad_()
     assert narrow.bias is not None
     inputs = (images, narrow.weight, narrow.bias)
