@@ -18,7 +18,7 @@ class Groups(Generic[T]):
     A group that has begun waits up to ``seconds`` for others, but not once it is as large as any of
     the last ones: one person alone, or a few who all wait for their replies, lose no time. Who
     works is woken by the first thing and by the last one expected, not by each: waking a thread
-    costs as much as storing half an answer.
+    is work too.
     """
 
     def __init__(self, *, most: int, seconds: float) -> None:
