@@ -1,7 +1,27 @@
+import platform
+import subprocess
+import sys
+
 import pytest
 import torch
 
-from sfumato.learn.device import best_device, precision, repeatable
+from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
+
+USES_MEMORY_AGAIN = """
+import resource
+import torch
+from sfumato.learn.device import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        blocks = [torch.ones(4_000_000) for _ in range(4)]
+        del blocks
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults()
+print(faults(), keep_freed_memory(), min(faults(), faults()))
+"""
 
 
 def test_without_a_gpu_it_is_the_cpu_in_full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +53,20 @@ def test_inside_the_seed_rules_and_outside_nothing_changed() -> None:
 
     assert torch.equal(draws[0], draws[1])
     assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only the GNU C library is told")
+def test_freed_memory_is_used_again_without_asking_the_system_for_it() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", USES_MEMORY_AGAIN], check=True, capture_output=True, text=True
+    )
+
+    before, kept, after = told.stdout.split()
+    assert kept == "True"
+    assert int(after) * 10 < int(before)
+
+
+def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    assert not keep_freed_memory.__wrapped__()

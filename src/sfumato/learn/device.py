@@ -1,11 +1,20 @@
 """Choose where a network runs and with how many digits: by the device, not by options."""
 
+import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 
 import torch
 
-__all__ = ["best_device", "precision", "repeatable"]
+__all__ = ["best_device", "keep_freed_memory", "precision", "repeatable"]
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""What ``malloc.h`` of the GNU C library calls these settings."""
+
+KEPT_BYTES = 2**28
+"""So much freed memory stays with a process that trains on a CPU."""
 
 
 def best_device() -> torch.device:
@@ -43,3 +52,19 @@ def repeatable(device: torch.device, seed: int) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(threads)
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Have this process use freed memory again instead of giving it back; True if it will.
+
+    Each step of a training frees what the next one asks for. The GNU C library returns larger
+    blocks to the system, which hands them out again page by page, all zeros: a tenth of the time
+    of a small network. Elsewhere nothing is done.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+    if mallopt is None:
+        return False
+    return all(mallopt(setting, KEPT_BYTES) for setting in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD))

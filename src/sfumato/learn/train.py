@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.learn.augment import Augmentation, augment
-from sfumato.learn.device import best_device, precision, repeatable
+from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
 from sfumato.learn.examples import Examples, NormalisedNetwork, as_tensor, predict, probabilities
 from sfumato.learn.mixing.losses import mixed_loss
 from sfumato.learn.mixing.mixing import Mixing
@@ -154,6 +154,8 @@ def train(
     if mixing is not None:
         mixing = _checked_mixing(recipe, mixing, targets.classes)
     device = best_device()
+    if device.type == "cpu":
+        keep_freed_memory()
     generator = torch.Generator().manual_seed(recipe.seed)
     with repeatable(device, recipe.seed):
         network = _network(recipe, examples, targets.classes, start).to(device)
