@@ -6,7 +6,6 @@ exceeds the target. The next stimulus is the one with the fewest places taken am
 person has not seen; ties are decided by lot.
 """
 
-import json
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ def issue(
         stimulus=stimulus,
         view=view,
         repeats_trial=repeats,
-        shown=json.dumps({"swapped": True} if turn else {}),
+        shown='{"swapped": true}' if turn else "{}",
         issued=now,
         opened=trial.opened,
         expires=trial.expires,

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -36,7 +36,7 @@ from sfumato.elicit.session.sitting import (
 from sfumato.elicit.storage import sql
 from sfumato.elicit.storage.database import Connection
 
-__all__ = ["STAGES", "enter_stage", "shown_trial", "what_to_show"]
+__all__ = ["STAGES", "enter_stage", "shown_trial", "waiting_trials", "what_to_show"]
 
 STAGES = ("instructions", "comprehension", "trials", "debrief", "done")
 """In order; a stage without content is passed over."""
@@ -49,15 +49,19 @@ def what_to_show(
     *,
     now: float,
     rng: np.random.Generator,
+    waiting: Sequence[Trial] | None = None,
 ) -> Screen:
-    """The screen of a session; the caller saves the session afterwards."""
+    """The screen of a session; the caller saves the session afterwards.
+
+    ``waiting`` is what ``waiting_trials`` found, where the caller has asked already.
+    """
     study = collection.study
     if sitting.ended == "returned":
         return ClosedScreen(reason="returned")
     if sitting.lapsed:
         return ClosedScreen(reason="expired")
     if sitting.stage == "trials":
-        found = _current_trial(connection, collection, sitting, now=now, rng=rng)
+        found = _current_trial(connection, collection, sitting, waiting=waiting, now=now, rng=rng)
         if found is not None:
             return found
         enter_stage(collection, sitting, "debrief", now=now)
@@ -152,6 +156,7 @@ def _current_trial(
     collection: Collection,
     sitting: Sitting,
     *,
+    waiting: Sequence[Trial] | None,
     now: float,
     rng: np.random.Generator,
 ) -> TrialScreen | None:
@@ -163,27 +168,33 @@ def _current_trial(
     if sitting.issued == 0:
         begin_trials(sitting)
     trial = None
-    waiting: dict[int, Trial] = {}
+    at_slot: dict[int, Trial] = {}
     while trial is None and sitting.position < len(sitting.plan):
-        waiting = _waiting(connection, sitting)
-        found = waiting.get(sitting.position)
+        if waiting is None:
+            waiting = waiting_trials(connection, sitting)
+        at_slot = {each.slot: each for each in waiting}  # the newest of each slot
+        found = at_slot.get(sitting.position)
         trial = _open_slot(connection, collection, sitting, found, now=now, rng=rng)
         if trial is None:  # nothing is left for this slot; the session gets shorter
             raise_flag(connection, sitting.id, "ran-out", now=now, about={"slot": sitting.position})
             advance(sitting)
+            waiting = None
     if trial is None:
         return None
-    ahead = waiting.get(sitting.position + 1)
+    ahead = at_slot.get(sitting.position + 1)
     preload = _look_ahead(connection, collection, sitting, ahead, now=now, rng=rng)
     shown = shown_trial(collection, sitting, trial)
     return TrialScreen(trial=shown, preload=preload, progress=_progress(sitting))
 
 
-def _waiting(connection: Connection, sitting: Sitting) -> dict[int, Trial]:
-    """What was issued for the slot to answer and for the one after it, by slot."""
+def waiting_trials(connection: Connection, sitting: Sitting) -> list[Trial]:
+    """What was issued and not answered for the slot to answer and the two after it, oldest first.
+
+    Two: the second is the one to look ahead at when the first is answered.
+    """
     slot = sitting.position
-    rows = connection.all(sql.TRIALS_AT_SLOTS, session=sitting.id, slot=slot, slot_after=slot + 1)
-    return {row.slot: trial_of(row) for row in reversed(rows)}
+    rows = connection.all(sql.TRIALS_AT_SLOTS, session=sitting.id, slot=slot, last_slot=slot + 2)
+    return sorted(map(trial_of, rows), key=lambda trial: trial.number)
 
 
 def _open_slot(

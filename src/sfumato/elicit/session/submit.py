@@ -1,6 +1,7 @@
 """Store an answer and give the next screen, in one transaction: the hot path of a collection."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sfumato.elicit.session.answers import Checked, check_answer, turned
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.flags import raise_flag, signs_in
 from sfumato.elicit.session.screen import AnswerGiven, Screen
-from sfumato.elicit.session.show import what_to_show
+from sfumato.elicit.session.show import waiting_trials, what_to_show
 from sfumato.elicit.session.sitting import (
     Sitting,
     Trial,
@@ -42,27 +43,38 @@ def answer(
     whose time ran out is kept and marked as late (R4).
     """
     sitting = load_sitting(connection, collection, token, now)
-    row = connection.one(sql.TRIAL_BY_ID, trial=given.trial, session=sitting.id)
-    if row is None:
-        raise UnknownTrial(f"Trial {given.trial} was not issued to this session.")
-    trial = trial_of(row)
+    waiting = waiting_trials(connection, sitting)
+    trial, before = _asked_for(connection, sitting, given.trial, waiting)
     if trial.opened is None:
         raise Conflict(f"Trial {trial.id} is not open yet.")
     checked = _checked(collection, trial, given.answer)
-    if row.answer is None:
+    if before is None:
         _store(connection, collection, sitting, trial, given, checked, now=now)
         if trial.slot == sitting.position:
             advance(sitting)
-    elif row.answer != checked.text:
-        if sitting.back_to != trial.id or row.key == given.key:
+    elif before.answer != checked.text:
+        if sitting.back_to != trial.id or before.key == given.key:
             raise Conflict(f"Trial {trial.id} is closed with another answer.")
-        _change(connection, trial, given, checked, before=row.answer, now=now)
+        _change(connection, trial, given, checked, before=before.answer, now=now)
     if sitting.back_to == trial.id:
         sitting.back_to = None
-    shown = what_to_show(connection, collection, sitting, now=now, rng=rng)
+    shown = what_to_show(connection, collection, sitting, now=now, rng=rng, waiting=waiting)
     # An answer that comes after the end of a session does not wake it up again.
     save_sitting(connection, sitting, sitting.last_seen if sitting.lapsed else now)
     return shown
+
+
+def _asked_for(
+    connection: Connection, sitting: Sitting, trial: int, waiting: Sequence[Trial]
+) -> tuple[Trial, Any]:
+    """The trial that was answered, and the row with its answer where it has one."""
+    for one in waiting:
+        if one.id == trial:
+            return one, None
+    row = connection.one(sql.TRIAL_BY_ID, trial=trial, session=sitting.id)
+    if row is None:
+        raise UnknownTrial(f"Trial {trial} was not issued to this session.")
+    return trial_of(row), None if row.answer is None else row
 
 
 def _checked(collection: Collection, trial: Trial, raw: Any) -> Checked:
@@ -94,7 +106,7 @@ def _store(
         trial=trial.id,
         answer=checked.text,
         mode=collection.study.mode,
-        faults=json.dumps(checked.faults),
+        faults=json.dumps(checked.faults) if checked.faults else "[]",
         key=given.key,
         received=now,
         seconds=given.timing.seconds,

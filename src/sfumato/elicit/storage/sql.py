@@ -84,16 +84,15 @@ TRIAL_BY_ID = prepare(
     .where(_trial.c.id == given("trial"), _trial.c.session == given("session"))
 )
 
-# The trial to answer and the one after it; the newest of each slot comes first.
+# What was issued for some slots and has no answer yet.
 TRIALS_AT_SLOTS = prepare(
     sa.select(*_TRIAL_COLUMNS)
     .select_from(_WITH_STIMULUS)
     .where(
         _trial.c.session == given("session"),
-        _trial.c.slot.in_([given("slot"), given("slot_after")]),
+        _trial.c.slot.between(given("slot"), given("last_slot")),
         _trial.c.state.in_([sa.literal_column(f"'{s}'") for s in ("ahead", "open", "expired")]),
     )
-    .order_by(_trial.c.number.desc())
 )
 
 ANSWERED_BEFORE = prepare(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -42,6 +43,9 @@ EXPIRE_SECONDS = 30
 SWITCH_SECONDS = 0.001
 """How long the writer, which gives up Python's lock at every statement, may have to wait for it
 while requests are read; Python's own 5 ms would hold up an answer a dozen times."""
+YOUNG_OBJECTS = 20_000
+"""After how many new objects Python looks for cycles among them; its own 700 are those of a few
+requests, which would all be looked at before they are done."""
 
 
 def make_app(
@@ -140,8 +144,10 @@ def _page(study: ElicitStudy, words: Mapping[str, Words]) -> str:
 
 @contextlib.asynccontextmanager
 async def _while_served(writer: Writer, _app: Starlette) -> AsyncIterator[None]:
-    usual = sys.getswitchinterval()
+    usual_switch, usual_objects = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(YOUNG_OBJECTS, *usual_objects[1:])
+    gc.freeze()  # what is there now stays: modules, settings, names of images
     writer.start()
     expiring = asyncio.create_task(_expire_for_ever(writer))
     try:
@@ -151,7 +157,9 @@ async def _while_served(writer: Writer, _app: Starlette) -> AsyncIterator[None]:
         with contextlib.suppress(asyncio.CancelledError):
             await expiring
         await run_in_threadpool(writer.stop)
-        sys.setswitchinterval(usual)
+        gc.unfreeze()
+        gc.set_threshold(*usual_objects)
+        sys.setswitchinterval(usual_switch)
 
 
 async def _expire_for_ever(writer: Writer) -> None:
