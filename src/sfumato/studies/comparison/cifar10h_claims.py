@@ -6,7 +6,7 @@ from typing import Literal
 from sfumato.studies.comparison.cifar10h import ORIGINAL, PEOPLE, TRAINED_ON
 from sfumato.studies.comparison.cifar10h_sets import CINIC, CORRUPTED, IMAGENET_FAR, NEAR, V4, V6
 from sfumato.studies.comparison.ladder import growth
-from sfumato.studies.comparison.told import Claim
+from sfumato.studies.comparison.told import NOT_RUN, Claim
 from sfumato.studies.rescore.paper1 import TABLE_1
 
 __all__ = [
@@ -65,6 +65,39 @@ def _on(data: str, accuracy: str, loss: str, note: str = SMALLER) -> tuple[Claim
             note=note,
         ),
     )
+
+
+CONTROLS = {
+    "majority": "The most frequent vote of the same people, as a hard label.",
+    "smoothed": "Labels as soft as people's on average, which know nothing of the single image.",
+}
+
+
+def _control(second: str, against: str = PEOPLE, stratum: str = "all") -> Claim:
+    """Whether cross-entropy is lower after people's labels than after what the paper lacks."""
+    where = f"Held against {against}" if stratum == "all" else f"Under {_attack(stratum)}"
+    return Claim(
+        "control that the paper lacks (C15)",
+        f"{where}, cross-entropy is lower after 'soft' than after {second!r}.",
+        NOT_RUN,
+        "cross_entropy",
+        "soft",
+        second,
+        "lower",
+        against,
+        stratum,
+        CONTROLS[second],
+    )
+
+
+def _attack(stratum: str) -> str:
+    """The attack of a stratum in words.
+
+    >>> _attack("pgd/4/9")
+    'PGD of 4/255, iteration 9'
+    """
+    kind, bound, *step = stratum.split("/")
+    return f"{kind.upper()} of {bound}/255" + (f", iteration {step[0]}" if step else "")
 
 
 def _absent(data: str) -> str:
@@ -173,6 +206,8 @@ SHIFT_CLAIMS = (
             ("disputed", "KL 1.139 → 0.595 (recomputed)"),
         )
     ),
+    _control("majority"),
+    _control("majority", NEAR),
 )
 
 COLUMNS = {PEOPLE: 0, ORIGINAL: 1, V4: 2, V6: 3}
@@ -253,6 +288,7 @@ ALTERNATIVES_CLAIMS = (
         ORIGINAL,
         note=f"Claimed is no loss; a gain is what is judged. {TUNED}",
     ),
+    _control("majority"),
 )
 
 HELD_OUT = f"Attacked are 500 held-out images of each fold. {TUNED}"
@@ -277,12 +313,10 @@ def _attacked(
     note: str,
 ) -> Claim:
     what, side = ("accuracy", "higher") if metric == "accuracy" else ("cross-entropy", "lower")
-    kind, bound, *step = stratum.split("/")
-    after = f", iteration {step[0]}" if step else ""
     whose = "images trained on" if against == TRAINED_ON else "held-out images"
     return _soft_against_hard(
-        f"Under {kind.upper()} of {bound}/255{after} on {whose}, {what} is {side} after people's "
-        "labels than after hard ones.",
+        f"Under {_attack(stratum)} on {whose}, {what} is {side} after people's labels than after "
+        "hard ones.",
         paper,
         metric,
         "higher" if metric == "accuracy" else "lower",
@@ -315,4 +349,10 @@ ATTACK_CLAIMS = (
             ("accuracy", "0 → 1 %"),
         )
     ),
+    *(
+        _control(second, ORIGINAL, stratum)
+        for second in ("majority", "smoothed")
+        for stratum in (FGSM_4, FGSM_8, PGD_LAST)
+    ),
+    *(_control(second) for second in ("majority", "smoothed")),
 )
