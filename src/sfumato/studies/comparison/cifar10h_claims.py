@@ -197,7 +197,7 @@ SHIFT_CLAIMS = (
             "cross_entropy",
             "lower",
             PEOPLE,
-            source="stored predictions of paper 1 (C21)",
+            source="paper 1, stored predictions (C21)",
             stratum=stratum,
             note=f"Cross-entropy and KL differ by the same number in all arms. {SMALLER}",
         )
