@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from sfumato.data import cifar10, cifar10s
 from sfumato.errors import DataError
@@ -37,6 +38,7 @@ from sfumato.learn.folds import Split, elicited_only, seventy_thirty_with_held_o
 from sfumato.learn.targets import in_fill_crowd, judgments_on, votes_of_m
 from sfumato.provenance import Step
 from sfumato.studies.comparison.setting import ArmKind, Comparison, Family, Known, Target, Test
+from sfumato.studies.comparison.tracking import TABLE, tracking_table
 
 __all__ = [
     "ARMS",
@@ -86,9 +88,7 @@ def load(folder: Path | None) -> Known:
     if folder is None:
         raise DataError("The study needs CIFAR-10S: set SFUMATO_DATA to the folder of data sets.")
     pictures = cifar10.load("test", folder)
-    votes = _judgments(folder / "cifar10h" / "cifar10h-counts.npy", "cifar10h")
-    soft = select(_judgments(folder / "cifar10s" / "raw_human_data.csv", "cifar10s"))
-    people = build(votes, "votes").crowd.mean()
+    people, soft = _votes_and_answers(folder)
     confused = confusion_distances(people)
     crowds = {
         name: build(soft, recipe, distances=confused if "semantic" in recipe else None).crowd
@@ -111,6 +111,21 @@ def load(folder: Path | None) -> Known:
             "elicited": first.items,
         },
     )
+
+
+def tables(folder: Path | None) -> dict[str, pl.DataFrame]:
+    """Whether the soft answers follow the ambiguity that the votes show."""
+    assert folder is not None  # or loading would have failed
+    people, soft = _votes_and_answers(folder)
+    labels = build(soft, VARIETIES["T2 clamp"]).crowd.mean()
+    return {TABLE: tracking_table(soft, labels, people)}
+
+
+def _votes_and_answers(folder: Path) -> tuple[LabelSet, Judgments]:
+    """Shares of CIFAR-10H's votes, and CIFAR-10S's answers without the repeated ones."""
+    votes = _judgments(folder / "cifar10h" / "cifar10h-counts.npy", "cifar10h")
+    soft = select(_judgments(folder / "cifar10s" / "raw_human_data.csv", "cifar10s"))
+    return build(votes, "votes").crowd.mean(), soft
 
 
 def _judgments(path: Path, form: str) -> Judgments:
@@ -325,5 +340,10 @@ ARMS |= {
 }
 
 FAMILY = Family(
-    "CIFAR-10 test images with 900 changed labels (papers 3 and 4)", load, ARMS, splits, tests
+    "CIFAR-10 test images with 900 changed labels (papers 3 and 4)",
+    load,
+    ARMS,
+    splits,
+    tests,
+    tables,
 )

@@ -17,6 +17,7 @@ from sfumato.studies.comparison.cifar10s_printed import (
     printed_key,
 )
 from sfumato.studies.comparison.told import NOT_RUN, Claim, Paper
+from sfumato.studies.comparison.tracking import POSSIBLE, RANK_CORRELATION, REFERENCE, TOP
 
 __all__ = ["PAPERS"]
 
@@ -62,6 +63,25 @@ def _control(soft: str, majority: str) -> Claim:
     return Claim(**{**vars(claim), "paper": NOT_RUN})
 
 
+def _tracks(signal: str, claimed: Literal["lower", "higher"]) -> Claim:
+    falls = "falls" if claimed == "lower" else "rises"
+    what = {
+        TOP: "the probability of the first choice in T2 clamp labels",
+        POSSIBLE: "the number of classes that people left possible",
+    }[signal]
+    return Claim(
+        "paper 4 figure 5",
+        f"As the entropy of {PEOPLE_H}'s votes rises, {what} {falls}.",
+        "in a figure, without numbers",
+        RANK_CORRELATION,
+        signal,
+        REFERENCE,
+        claimed,
+        "people",
+        note="Spearman's ρ over the 1,000 images, with an interval over images.",
+    )
+
+
 def _untested(source: str, says: str, paper: str, why: str) -> Claim:
     return Claim(source, says, paper, note=why)
 
@@ -96,6 +116,8 @@ def _aggregate() -> tuple[Claim, ...]:
             against=PEOPLE_S,
             what="calibration",
         ),
+        _tracks(TOP, "lower"),
+        _tracks(POSSIBLE, "higher"),
         _control("T2 clamp", f"{PEOPLE_S} majority"),
         _control(PEOPLE_H, f"{PEOPLE_H} majority"),
     )

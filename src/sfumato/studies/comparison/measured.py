@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -40,6 +41,7 @@ from sfumato.studies.comparison.setting import (
     Training,
     attacks_of,
 )
+from sfumato.studies.comparison.tracking import tracking_differences
 
 __all__ = ["AGREEMENT", "CORRUPTED", "MEASURED", "Measured", "Trained", "measure"]
 
@@ -110,9 +112,16 @@ class _Value:
 
 
 def measure(
-    comparison: Comparison, family: Family, known: Known, trained: Sequence[Trained]
+    comparison: Comparison,
+    family: Family,
+    known: Known,
+    trained: Sequence[Trained],
+    told: Mapping[str, pl.DataFrame] = MappingProxyType({}),
 ) -> Measured:
-    """Scores of every arm on every test, and all paired differences between arms."""
+    """Scores of every arm on every test, and all paired differences between arms.
+
+    ``told`` are the family's own tables about its answers.
+    """
     found: dict[_What, dict[str, dict[int, list[_Value]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
@@ -131,7 +140,9 @@ def measure(
     differences += ladder_differences(comparison.ladders, by_fold, comparison.folds)
     differences += level_differences(comparison.levels, scores)
     differences += resonance_differences(comparison.crossed, trained, comparison.folds)
+    differences += tracking_differences(told)
     tables = {
+        **told,
         "labels": _labels_table(comparison, family, trained),
         "references": references_table(known, _tests_of_first_seed(trained)),
         "wins": wins_table(by_fold, comparison.arms, comparison.controls),

@@ -37,6 +37,7 @@ from sfumato.studies.comparison.papers import PAPERS
 from sfumato.studies.comparison.references import lines_against
 from sfumato.studies.comparison.softness import softness_section
 from sfumato.studies.comparison.told import Judged, Paper, judge
+from sfumato.studies.comparison.tracking import tracking_section
 from sfumato.studies.files import read_settings, read_tables, write_report
 from sfumato.studies.verdicts import KINDS, counted
 
@@ -95,6 +96,7 @@ def draw_comparison(folder: Path) -> Path:
     sections = [
         _claims(run),
         *_curves(run),
+        tracking_section(run.tables),
         softness_section(run.study, run.scores, run.tables, MEASURES),
         ladder_section(run.study, run.scores, run.differences, run.tables, MEASURES),
         attack_section(run.scores, MEASURES),

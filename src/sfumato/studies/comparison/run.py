@@ -82,7 +82,7 @@ def run_comparison(
         assert isinstance(first, Failed)
         raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
     stage("Scores and report")
-    found = measure(comparison, family, known, trained)
+    found = measure(comparison, family, known, trained, family.tables(data))
     write_scores(found.scores, folder / "scores.parquet")
     write_differences(found.differences, folder / "differences.parquet")
     write_tables(found.tables, folder)

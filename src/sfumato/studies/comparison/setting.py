@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import polars as pl
+
 from sfumato.errors import DataError
 from sfumato.evaluate.attacks import Attack
 from sfumato.evaluate.corruptions import CORRUPTIONS
@@ -196,6 +198,8 @@ class Family:
     splits: Callable[[Known, Comparison, int], Sequence[Split]]
     """The folds of a seed; one, where items are not divided into folds."""
     tests: Callable[[Known, Split], Sequence[Test]]
+    tables: Callable[[Path | None], Mapping[str, pl.DataFrame]] = lambda folder: {}
+    """What the answers themselves tell, for the report."""
 
 
 def attacks_of(comparison: Comparison) -> list[Attack]:

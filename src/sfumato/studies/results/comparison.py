@@ -22,7 +22,7 @@ from sfumato.studies.results.told import Told, judged_claim, score_rows
 
 __all__ = ["told_by_comparison"]
 
-FIGURES = ("curve", "ladder", "softness-cross", "pgd", "differences")
+FIGURES = ("curve", "entropy-tracking", "ladder", "softness-cross", "pgd", "differences")
 
 
 def told_by_comparison(folder: Path) -> Told:
