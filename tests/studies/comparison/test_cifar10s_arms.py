@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import xlogy
+from scipy.stats import spearmanr
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
@@ -29,6 +31,7 @@ from sfumato.studies.comparison.cifar10s_tables import (
     SECONDS_A_VOTE,
 )
 from sfumato.studies.comparison.setting import Known, Target
+from sfumato.studies.comparison.tracking import TABLE
 
 ANY = COMPARISONS["cifar10s-aggregate"][0]
 NOT_ONLY_THE_900 = ("hard", "label smoothing")
@@ -331,3 +334,17 @@ def test_peoples_labels_have_their_majority_as_a_control(name: str) -> None:
     for one in COMPARISONS[name]:
         assert any("majority" in control for control in one.controls)
         assert any(control.startswith("hard") for control in one.controls)
+
+
+def test_soft_answers_follow_the_ambiguity_of_the_votes(
+    counts: NDArray[np.int64], data_folder: Path
+) -> None:
+    table = cifar10s.tables(data_folder)[TABLE]
+
+    shares = counts[table["item"].cast(int).to_numpy()]
+    votes = shares / shares.sum(axis=1, keepdims=True)
+    assert table.height == 1000
+    assert np.allclose(table["reference_entropy"], -xlogy(votes, votes).sum(axis=1))
+    # as figure 5 of paper 4 shows it: the first choice sinks, more classes are left possible
+    assert spearmanr(table["top_probability"], table["reference_entropy"]).statistic < -0.5
+    assert spearmanr(table["possible_labels"], table["reference_entropy"]).statistic > 0.3

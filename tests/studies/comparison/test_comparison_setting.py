@@ -12,6 +12,7 @@ from sfumato.studies.comparison.families import FAMILIES
 from sfumato.studies.comparison.measured import MEASURED, SPOILT
 from sfumato.studies.comparison.papers import COMPARISONS, PAPERS
 from sfumato.studies.comparison.setting import Axis, Comparison, attacks_of
+from sfumato.studies.comparison.tracking import POSSIBLE, RANK_CORRELATION, REFERENCE, TOP
 from sfumato.studies.study import study_to_json
 
 SMALL = Comparison(
@@ -108,6 +109,10 @@ def test_claims_are_about_what_is_trained_and_measured(name: str) -> None:
         assert claim.source and claim.says and claim.paper
         if not claim.metric:
             assert claim.note
+            continue
+        if claim.metric == RANK_CORRELATION:  # of the answers, not of networks
+            assert claim.first in (TOP, POSSIBLE)
+            assert (claim.second, name) == (REFERENCE, "cifar10s-aggregate")
             continue
         assert {claim.first, claim.second} <= set(cpu.arms)
         if claim.stratum == "all":
