@@ -253,3 +253,25 @@ def test_many_classes_scroll_beside_the_image(
         box = shown.bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= NARROW["height"]
     no_violations(ann.page)
+
+
+def test_nothing_is_answered_before_its_image_is_there(
+    open_place: Callable[..., Place], visit: Callable[..., Visitor]
+) -> None:
+    place = open_place("choose-one", layout={"trials_per_person": 2, "shuffle_classes": False})
+    ann = visit(f"{place.url}/?participant=early")
+    ann.wait_for_trial(1)
+    held: list[Any] = []
+    ann.page.route("**/image/*", lambda route: held.append(route))
+    ann.page.reload()
+    ann.page.locator(".answer[inert]").wait_for()
+
+    ann.press("4")
+    ann.page.route("**/image/*", lambda route: route.continue_())
+    for image in held:
+        image.continue_()
+    ann.wait_for_trial(1)
+
+    assert ann.page.locator("[aria-pressed=true]").count() == 0
+    ann.press("4")
+    ann.wait_for_trial(2)

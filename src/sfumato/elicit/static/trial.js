@@ -78,6 +78,7 @@ export async function trialScreen(screen, { send, back }) {
   );
 
   function onKey(event) {
+    if (!ready) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
     if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return; // it is pressed
     if (event.key === "Enter" && event.repeat) return event.preventDefault();
@@ -118,10 +119,10 @@ export async function trialScreen(screen, { send, back }) {
       while (!(await allVisible(pictures, status))) {
         // each round waits for somebody to ask for the images again
       }
-      form.element.inert = false;
       await new Promise(requestAnimationFrame);
       record.begin();
       ready = true;
+      form.element.inert = false; // not before: an answer that is not sent yet would look given
       for (const address of preload) new Image().src = address;
     },
   };
