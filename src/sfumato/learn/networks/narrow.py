@@ -47,7 +47,7 @@ class PooledConv(nn.Conv2d):
 
     On a CPU both are slow for few channels. Here the four values of each square are computed by
     one convolution of stride 2 with four shifted copies of the weights, and the largest is
-    taken: about a third less time on LeNet's first layer. Sums are rounded in another order.
+    taken, which takes less time on LeNet's first layer. Sums are rounded in another order.
     """
 
     shifts: Tensor
