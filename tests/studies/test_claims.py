@@ -350,6 +350,25 @@ def test_movement_is_of_early_epochs_only() -> None:
     assert verdict(0.1, 0.11) == "same direction"
 
 
+@pytest.mark.parametrize(
+    ("apart", "low", "high", "verdict"),
+    [
+        (0.02, 0.01, 0.03, "reproduced"),
+        (0.02, -0.01, 0.05, "same direction"),
+        (-0.02, -0.03, -0.01, "not reproduced"),
+    ],
+)
+def test_settled_is_spread_above_movement(
+    apart: float, low: float, high: float, verdict: str
+) -> None:
+    row = {"movement": 0.03, "spread": 0.03 + apart, "ratio": 1.0, "apart": apart}
+    table = pl.DataFrame([{"arm": "soft", "network": "lenet", **row, "low": low, "high": high}])
+    found = planted(tables={"steadiness": table})
+
+    assert says(map_answers.settled("soft"), found).verdict == verdict
+    assert says(map_answers.settled("majority"), found).verdict == "not testable here"
+
+
 def test_what_stands_in_for_something_else_decides_nothing() -> None:
     question = difference("kl", "soft", "majority", "disputed", claimed="lower")
     found = says(only_shown(question), planted(apart(-2.5, -0.5)))

@@ -15,7 +15,7 @@ from sfumato.studies.verdicts import (
     within,
 )
 
-numbers = st.floats(-1, 1)
+numbers = st.integers(-64, 64).map(lambda n: n / 64)  # sums of such are exact
 estimates = st.tuples(numbers, numbers, numbers).map(sorted)
 directions = st.sampled_from(["lower", "higher"])
 STRENGTH = {"reproduced": 2, "same direction": 1, "not reproduced": 0}
@@ -55,7 +55,7 @@ def test_mirrored_numbers_say_the_same_of_the_mirrored_claim(
     assert side(value, low, high, claimed) == side(-value, -high, -low, other)
 
 
-@given(estimates, st.floats(0.001, 1), directions)
+@given(estimates, st.sampled_from([0.125, 0.25, 0.5, 1]), directions)
 def test_narrower_interval_never_weakens_a_verdict(
     ends: list[float], part: float, claimed: Claimed
 ) -> None:
@@ -67,9 +67,26 @@ def test_narrower_interval_never_weakens_a_verdict(
     assert STRENGTH[after] >= STRENGTH[before]
 
 
+@given(estimates, directions, st.floats(0.001, 1))
+def test_margin_only_spares_a_loss_that_the_whole_interval_rules_out(
+    ends: list[float], claimed: Claimed, margin: float
+) -> None:
+    low, value, high = ends
+
+    strict = side(value, low, high, claimed)
+    spared = side(value, low, high, claimed, margin=margin)
+
+    ruled_out = low > -margin if claimed == "higher" else high < margin
+    if strict == "not reproduced" and ruled_out:
+        assert spared == "same direction"
+    else:
+        assert spared == strict
+
+
 def test_estimate_without_an_interval_is_never_reproduced() -> None:
     for low, high in ((None, None), (math.nan, math.nan), (0.1, None)):
         assert side(0.2, low, high, "higher") == "same direction"
+        assert side(-0.2, low, high, "higher", margin=0.5) == "not reproduced"
         assert within(0.1, low, high, 0.2) == "same direction"
     assert side(math.nan, 0.1, 0.3, "higher") == "not testable here"
     assert within(None, None, None, 0.2) == "not testable here"

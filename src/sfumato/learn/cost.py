@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from sfumato.learn.device import best_device
+from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
 from sfumato.learn.networks import ImageShape, build_network
 
 __all__ = ["TrainingCost", "training_cost"]
@@ -23,34 +23,42 @@ class TrainingCost:
     operations: float
     """Floating-point operations: those of the forward pass, three times."""
     seconds: float
-    """On the device that was used, measured on a small batch: larger ones are quicker an image."""
+    """On the device that was used, one core of a CPU: measured once, so about right."""
     device: str
 
 
 def training_cost(
-    network: str, *, classes: int, image_shape: ImageShape, images: int = 2
+    network: str, *, classes: int, image_shape: ImageShape, images: int = 16
 ) -> TrainingCost:
-    """Measure one training step of a few random images; the first step, a slow one, is not timed.
+    """Measure one training step of random images; the first step, a slow one, is not timed.
+
+    ``images`` is the size of the batch. Far fewer make an image look dear, because the step of the
+    optimizer and the reading of all weights is then for them alone; more take longer to measure.
 
     >>> cost = training_cost("cnn-3", classes=10, image_shape=(32, 32, 3))
     >>> round(cost.operations / 1e6)
     17
     """
     device = best_device()
-    built = build_network(network, classes=classes, image_shape=image_shape, seed=0).to(device)
-    height, width, channels = image_shape
-    generator = torch.Generator().manual_seed(0)
-    batch = torch.rand((images, channels, height, width), generator=generator).to(device)
-    targets = torch.full((images, classes), 1 / classes, device=device)
-    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
-        built.eval()(batch)
-    built.train()
-    seconds = 0.0
-    for _ in range(2):
-        started = time.perf_counter()
-        loss = F.cross_entropy(built(batch), targets)
-        loss.backward()
-        loss.item()  # waits for a GPU
-        seconds = time.perf_counter() - started
-    operations = PASSES * counter.get_total_flops() / images
-    return TrainingCost(operations, seconds / images, device.type)
+    if device.type == "cpu":
+        keep_freed_memory()
+    with repeatable(device, 0):  # one thread, as every training has
+        built = build_network(network, classes=classes, image_shape=image_shape, seed=0).to(device)
+        height, width, channels = image_shape
+        batch = torch.rand((images, height, width, channels)).permute(0, 3, 1, 2).to(device)
+        targets = torch.full((images, classes), 1 / classes, device=device)
+        with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+            built.eval()(batch[:1])
+        optimizer = torch.optim.SGD(built.parameters(), lr=0.01, momentum=0.9, fused=True)
+        built.train()
+        seconds = 0.0
+        for _ in range(2):
+            started = time.perf_counter()
+            optimizer.zero_grad()
+            with precision(device):
+                loss = F.cross_entropy(built(batch), targets)
+            loss.backward()
+            optimizer.step()
+            loss.item()  # waits for a GPU
+            seconds = time.perf_counter() - started
+    return TrainingCost(PASSES * counter.get_total_flops(), seconds / images, device.type)

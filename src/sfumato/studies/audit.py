@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.stats import ttest_1samp
 
 from sfumato.evaluate.alignment import (
     concentration_curve,
@@ -210,12 +211,17 @@ def _about_dynamics(
 def _steady(watched: NDArray[np.float32], arm: str, network: str) -> dict[str, object]:
     """Movement inside a run against spread between seeds, in the last epochs (S4-51)."""
     found = steadiness(watched, last=min(LAST_EPOCHS, watched.shape[1] - 1))
+    apart = found.spread - found.movement
+    ends = ttest_1samp(apart, 0).confidence_interval()
     return {
         "arm": arm,
         "network": network,
         "movement": float(found.movement.mean()),
         "spread": float(found.spread.mean()),
         "ratio": found.ratio,
+        "apart": float(apart.mean()),
+        "low": float(ends.low),
+        "high": float(ends.high),
     }
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "movement",
     "region_gap",
     "region_share",
+    "settled",
     "stronger_correlation",
 ]
 
@@ -178,6 +179,25 @@ def movement(*, claimed: Claimed) -> Answer:
         text = " against ".join(f"{number(row['jsd'])} {brackets(row)}" for row in (soft, vote))
         parts = [(row["jsd"], row["low"], row["high"]) for row in (soft, vote)]
         return no_overlap(text, parts[0], parts[1], claimed)
+
+    return answer
+
+
+def settled(arm: str) -> Answer:
+    """Whether late beliefs differ more between seeds than from epoch to epoch (bits), paired by
+    item (Student's t)."""
+
+    def answer(findings: Findings, network: str, rng: np.random.Generator) -> Found:
+        table = findings.tables.get("steadiness")
+        rows = [] if table is None else table.filter(network=network, arm=arm).rows(named=True)
+        if not rows:
+            return missing(f"no steadiness of {arm}")
+        row = rows[0]
+        text = (
+            f"{number(row['spread'])} between seeds, {number(row['movement'])} between epochs: "
+            f"{signed(row['apart'])} {brackets(row)}"
+        )
+        return decided(text, row["apart"], row["low"], row["high"], "higher")
 
     return answer
 

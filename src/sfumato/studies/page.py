@@ -286,12 +286,19 @@ def _dynamics_section(findings: Findings, basis: Basis) -> Section:
             )
         )
     if "steadiness" in tables:
-        told = {"movement": "movement in a run (bits)", "spread": "spread between seeds (bits)"}
+        told = {
+            "movement": "movement in a run (bits)",
+            "spread": "spread between seeds (bits)",
+            "apart": "spread - movement",
+        }
         blocks.append(
             Table(
                 "How steady the end of training is",
                 tables["steadiness"].rename(told),
-                caption="Mean Jensen-Shannon divergence over the last epochs (S4-51).",
+                caption=(
+                    "Mean Jensen-Shannon divergence over the last epochs, and the 95 % interval of "
+                    "the difference over items (S4-51)."
+                ),
                 simulated=basis.simulated,
             )
         )

@@ -5,8 +5,9 @@
 - *not reproduced*: the estimate does not;
 - *not testable here*: there is nothing to decide it with.
 
-An interval that includes zero never makes a claim reproduced, and never shows that two things are
-equal.
+An interval that includes zero never makes a claimed difference reproduced. A claim of *no loss* has
+a margin: an estimate just on the other side is in the same direction if its whole interval rules a
+loss of the margin out.
 """
 
 import math
@@ -57,13 +58,17 @@ CONTROL_ANSWERS: dict[Verdict, str] = {
 """What a verdict says of a control that no paper ran: there is nothing to reproduce."""
 
 
-def side(value: End, low: End, high: End, claimed: Claimed) -> Verdict:
+def side(value: End, low: End, high: End, claimed: Claimed, *, margin: float = 0.0) -> Verdict:
     """On which side of zero an estimate and its interval lie, against the claimed one.
+
+    ``margin`` is for claims of no loss: how much on the other side would be one.
 
     >>> side(-0.2, -0.3, -0.1, "lower"), side(-0.1, -0.3, 0.1, "lower")
     ('reproduced', 'same direction')
     >>> side(0.1, -0.1, 0.3, "lower"), side(None, None, None, "lower")
     ('not reproduced', 'not testable here')
+    >>> side(-0.001, -0.007, 0.005, "higher", margin=0.01)
+    'same direction'
     """
     if not _known(value):
         return "not testable here"
@@ -74,12 +79,13 @@ def side(value: End, low: End, high: End, claimed: Claimed) -> Verdict:
             sign = 1.0
         case _:
             assert_never(claimed)
-    if sign * value <= 0:  # type: ignore[operator]
-        return "not reproduced"
+    there = sign * value > 0  # type: ignore[operator]
     if not _known(low, high):
-        return "same direction"
+        return "same direction" if there else "not reproduced"
     nearest = min(sign * low, sign * high)  # type: ignore[operator]
-    return "reproduced" if nearest > 0 else "same direction"
+    if nearest > 0:
+        return "reproduced"
+    return "same direction" if there or nearest > -margin else "not reproduced"
 
 
 def within(value: End, low: End, high: End, margin: float) -> Verdict:

@@ -11,6 +11,7 @@ from sfumato.learn.examples import Examples
 from sfumato.scores import Difference, Score
 from sfumato.studies.comparison import setting
 from sfumato.studies.comparison.ladder import (
+    gain_differences,
     growth,
     ladder_differences,
     ladder_rows,
@@ -142,3 +143,33 @@ def test_oracle_needs_the_class_of_every_item() -> None:
 
     assert found["line"].to_list() == ["entropy of the labels"]
     assert lines_against(None, "people") == {}
+
+
+def test_gain_of_one_pair_is_held_against_that_of_another_by_seed() -> None:
+    by_arm = {
+        arm: {(seed, 0): value + seed * slope for seed in (0, 1)}
+        for arm, value, slope in (
+            ("soft 1", 1.0, 0.0),
+            ("votes 1", 1.6, 0.2),
+            ("soft 2", 1.0, 0.0),
+            ("votes 2", 1.2, 0.0),
+            ("hard", 3.0, 0.0),
+        )
+    }
+    pairs = (("soft 1", "votes 1"), ("soft 2", "votes 2"))
+    absent = (("soft 1", "votes 1"), ("soft 3", "votes 3"))
+
+    (one,) = gain_differences([pairs, absent], {("net", "people", "cross_entropy"): by_arm}, 1)
+
+    # by seed -0.6 + 0.2 and -0.8 + 0.2
+    assert (one.first, one.second) == ("soft 1 minus votes 1", "soft 2 minus votes 2")
+    assert (one.network, one.against, one.metric) == ("net", "people", "cross_entropy")
+    assert one.value == pytest.approx(-0.5)
+    assert one.low == pytest.approx(-0.5 - 12.7062 * 0.1, rel=1e-4)
+    assert one.seeds == (0, 1)
+
+
+def test_gain_needs_a_seed_with_all_folds_of_all_four_arms() -> None:
+    by_arm = {arm: {(0, 0): 1.0, (0, 1): 1.0} for arm in ("a", "b", "c")} | {"d": {(0, 0): 1.0}}
+
+    assert not gain_differences([(("a", "b"), ("c", "d"))], {("net", "p", "accuracy"): by_arm}, 2)

@@ -1,5 +1,6 @@
 """What paper 1 claims in its sections 5 to 7, number by number."""
 
+from dataclasses import replace
 from statistics import mean
 from typing import Literal
 
@@ -25,6 +26,11 @@ SMALLER = "A small network, 20 epochs and 3 folds instead of eight large network
 TUNED = (
     "A small network, pretrained on 10,000 images and tuned for 8 epochs in 3 folds, instead of "
     "eight large ones, 50,000 images, 150 epochs and 10 folds; all arms go on from one pretraining."
+)
+A_POINT = 0.01
+NO_LOSS = (
+    "Claimed is no loss: in the same direction if the interval rules out a loss of one point of "
+    "accuracy; reproduced would be a gain."
 )
 STORED_FOLDS = "recomputed from the authors' stored folds"
 
@@ -182,13 +188,16 @@ SHIFT_CLAIMS = (
         PEOPLE,
         source="paper 1, figure 3B",
     ),
-    _soft_against_hard(
-        "Accuracy on held-out images does not suffer from people's labels.",
-        "0.841 → 0.852 (recomputed)",
-        "accuracy",
-        "higher",
-        ORIGINAL,
-        note=f"Claimed is no loss; a gain is what is judged. {SMALLER}",
+    replace(
+        _soft_against_hard(
+            "Accuracy on held-out images does not suffer from people's labels.",
+            "0.841 → 0.852 (recomputed)",
+            "accuracy",
+            "higher",
+            ORIGINAL,
+            note=f"{NO_LOSS} {SMALLER}",
+        ),
+        margin=A_POINT,
     ),
     *(
         _soft_against_hard(
@@ -286,7 +295,8 @@ ALTERNATIVES_CLAIMS = (
         "hard",
         "higher",
         ORIGINAL,
-        note=f"Claimed is no loss; a gain is what is judged. {TUNED}",
+        note=f"{NO_LOSS} {TUNED}",
+        margin=A_POINT,
     ),
     _control("majority"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from sfumato.studies.comparison.cifar10s import ITEMS, PEOPLE_H, PEOPLE_S
+from sfumato.studies.comparison.cifar10s import GAINS_OF_FEW, ITEMS, PEOPLE_H, PEOPLE_S
 from sfumato.studies.comparison.cifar10s_printed import (
     ABLATION,
     AGGREGATED,
@@ -16,6 +16,7 @@ from sfumato.studies.comparison.cifar10s_printed import (
     Numbers,
     printed_key,
 )
+from sfumato.studies.comparison.ladder import gap
 from sfumato.studies.comparison.told import NOT_RUN, Claim, Paper
 from sfumato.studies.comparison.tracking import POSSIBLE, RANK_CORRELATION, REFERENCE, TOP
 
@@ -183,11 +184,23 @@ def _few() -> tuple[Claim, ...]:
             for against in BOTH
         ),
         _control("T2 clamp M=1", f"{PEOPLE_S} M=1 majority"),
-        _untested(
-            source,
-            "The gain of soft answers over votes is larger with one person than with two.",
-            "CE lower by 0.59 against 0.22",
-            "A difference of two differences; the curve shows both.",
+        *(
+            Claim(
+                source,
+                f"Held against {against}, soft answers gain more over votes with one person than "
+                "with two.",
+                f"CE lower by {told} with two",
+                "cross_entropy",
+                gap(GAINS_OF_FEW[0]),
+                gap(GAINS_OF_FEW[1]),
+                "lower",
+                against,
+                note=f"The difference of two differences, paired by seed. {SMALLER}",
+            )
+            for against, told in (
+                (PEOPLE_H, "0.59 with one, 0.22"),
+                (PEOPLE_S, "1.59 with one, 0.49"),
+            )
         ),
     )
 

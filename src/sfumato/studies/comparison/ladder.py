@@ -1,4 +1,7 @@
-"""Whether a gap between arms grows from near tests to far ones, and how often an arm wins."""
+"""Whether a gap between arms grows, along a ladder of tests or from one pair of arms to another.
+
+And how often an arm wins.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -11,12 +14,24 @@ from sfumato.evaluate.intervals import over_seeds, paired_t
 from sfumato.evaluate.metrics import METRICS
 from sfumato.scores import Difference, Score
 
-__all__ = ["ByFold", "growth", "ladder_differences", "ladder_rows", "wins_table"]
+__all__ = [
+    "ByFold",
+    "Pair",
+    "gain_differences",
+    "gap",
+    "growth",
+    "ladder_differences",
+    "ladder_rows",
+    "wins_table",
+]
 
 What = tuple[str, str, str]
 """A network, the labels held against, and a metric."""
 ByFold = Mapping[What, Mapping[str, Mapping[tuple[int, int], float]]]
 """What was found on clean images: by arm, then by seed and fold."""
+
+Pair = tuple[str, str]
+"""Two arms, of which the first is held against the second."""
 
 RATIO = "cross_entropy_ratio"
 """First arm's cross-entropy as a share of the second's (S0-44: −29 % near, −38 % far)."""
@@ -67,25 +82,63 @@ def _grown(
             continue
         values = [np.array([side[seed] for seed in seeds]) for side in sides]
         apart = _gap(metric, *values[2:]) - _gap(metric, *values[:2])
-        low, high = over_seeds(apart)
-        tested = len(seeds) > 1
-        differences.append(
-            Difference(
-                metric,
-                float(apart.mean()),
-                first,
-                second,
-                network=network,
-                against=growth(steps),
-                low=low if tested else None,
-                high=high if tested else None,
-                interval="seeds",
-                p=paired_t(apart, rng=np.random.default_rng(0)) if tested else None,
-                test="paired t" if tested else "",
-                seeds=tuple(seeds),
-            )
-        )
+        what = (network, growth(steps), metric)
+        differences.append(_over_seeds(what, first, second, apart, seeds))
     return differences
+
+
+def gap(pair: Pair) -> str:
+    """The name under which the gap of two arms stands where an arm would.
+
+    >>> gap(("soft", "hard"))
+    'soft minus hard'
+    """
+    return f"{pair[0]} minus {pair[1]}"
+
+
+def gain_differences(
+    gains: Sequence[tuple[Pair, Pair]], found: ByFold, folds: int
+) -> list[Difference]:
+    """The gap of the first pair of arms minus that of the second, paired by seed.
+
+    Pairs of which an arm was not trained are left out.
+    """
+    differences = []
+    for what, by_arm in found.items():
+        for pairs in gains:
+            arms = [arm for pair in pairs for arm in pair]
+            if not all(arm in by_arm for arm in arms):
+                continue
+            sides = [_whole(by_arm[arm], folds) for arm in arms]
+            seeds = [seed for seed in sides[0] if all(seed in side for side in sides)]
+            if not seeds:
+                continue
+            one, two, three, four = (np.array([side[seed] for seed in seeds]) for side in sides)
+            apart = (one - two) - (three - four)
+            differences.append(_over_seeds(what, gap(pairs[0]), gap(pairs[1]), apart, seeds))
+    return differences
+
+
+def _over_seeds(
+    what: What, first: str, second: str, apart: NDArray[np.float64], seeds: Sequence[int]
+) -> Difference:
+    network, against, metric = what
+    low, high = over_seeds(apart)
+    tested = len(seeds) > 1
+    return Difference(
+        metric,
+        float(apart.mean()),
+        first,
+        second,
+        network=network,
+        against=against,
+        low=low if tested else None,
+        high=high if tested else None,
+        interval="seeds",
+        p=paired_t(apart, rng=np.random.default_rng(0)) if tested else None,
+        test="paired t" if tested else "",
+        seeds=tuple(seeds),
+    )
 
 
 def _gap(

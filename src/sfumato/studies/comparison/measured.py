@@ -28,7 +28,12 @@ from sfumato.provenance import is_simulated
 from sfumato.scores import Difference, Score
 from sfumato.studies.cell import attack_name, corruption_name
 from sfumato.studies.comparison.cell import spoilt_name
-from sfumato.studies.comparison.ladder import ByFold, ladder_differences, wins_table
+from sfumato.studies.comparison.ladder import (
+    ByFold,
+    gain_differences,
+    ladder_differences,
+    wins_table,
+)
 from sfumato.studies.comparison.levels import level_differences
 from sfumato.studies.comparison.references import references_table
 from sfumato.studies.comparison.resonance import entropies_table, resonance_differences
@@ -138,6 +143,7 @@ def measure(
             differences += [] if apart is None else [apart]
     by_fold = _by_fold(found)
     differences += ladder_differences(comparison.ladders, by_fold, comparison.folds)
+    differences += gain_differences(family.gains, by_fold, comparison.folds)
     differences += level_differences(comparison.levels, scores)
     differences += resonance_differences(comparison.crossed, trained, comparison.folds)
     differences += tracking_differences(told)

@@ -25,6 +25,7 @@ from sfumato.learn.networks import NETWORKS
 from sfumato.learn.train import Recipe
 from sfumato.names import find
 from sfumato.provenance import is_simulated
+from sfumato.studies.comparison.ladder import Pair
 
 __all__ = [
     "ArmKind",
@@ -200,6 +201,8 @@ class Family:
     tests: Callable[[Known, Split], Sequence[Test]]
     tables: Callable[[Path | None], Mapping[str, pl.DataFrame]] = lambda folder: {}
     """What the answers themselves tell, for the report."""
+    gains: Sequence[tuple[Pair, Pair]] = ()
+    """Pairs of arms whose gaps a paper compares, where a comparison has all four."""
 
 
 def attacks_of(comparison: Comparison) -> list[Attack]:

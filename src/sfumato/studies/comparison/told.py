@@ -31,6 +31,8 @@ class Claim:
     stratum: str = "all"
     note: str = ""
     """What is not the same here."""
+    margin: float = 0.0
+    """Where no loss is claimed: how much on the other side would be one."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,9 @@ class Paper:
 def judge(claim: Claim, differences: list[Difference]) -> Judged:
     """Reproduced where the interval of every network lies on the claimed side of zero.
 
-    *Same direction*: every estimate lies there, but an interval includes zero. *Not reproduced*:
-    an estimate lies on the other side. *Not testable here*: nothing to decide it with.
+    *Same direction*: every estimate lies there, but an interval includes zero; or no loss is
+    claimed and no interval has one of the margin. *Not reproduced*: an estimate lies on the other
+    side. *Not testable here*: nothing to decide it with.
     """
     wanted = (claim.metric, claim.first, claim.second, claim.against, claim.stratum)
     found = [
@@ -73,5 +76,7 @@ def judge(claim: Claim, differences: list[Difference]) -> Judged:
         f"{interval(one.low, one.high) or '(no interval)'}"
         for one in found
     ]
-    verdict = overall(side(one.value, one.low, one.high, claim.claimed) for one in found)
+    verdict = overall(
+        side(one.value, one.low, one.high, claim.claimed, margin=claim.margin) for one in found
+    )
     return Judged(claim, verdict, "; ".join(shown), tuple(found))
