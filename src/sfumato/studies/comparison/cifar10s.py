@@ -43,6 +43,7 @@ from sfumato.studies.comparison.tracking import TABLE, tracking_table
 __all__ = [
     "ARMS",
     "FAMILY",
+    "GAINS_OF_FEW",
     "HELD_OUT",
     "ITEMS",
     "PEOPLE_H",
@@ -54,12 +55,12 @@ __all__ = [
 ]
 
 PEOPLE_H, PEOPLE_S = "CIFAR-10H", "CIFAR-10S"
+"""Whose labels models are held against: about 51 votes an image, or soft labels of about 6."""
 GAINS_OF_FEW = (
     ("T2 clamp M=1", f"{PEOPLE_H} M=1"),
     ("T2 clamp M=2", f"{PEOPLE_H} M=2"),
 )
 """Soft answers against votes of one person, and of two (paper 4, table 3)."""
-"""Whose labels models are held against: about 51 votes an image, or soft labels of about 6."""
 RELEASED_S = "CIFAR-10S as released"
 """The soft labels as the released code reads them for its tests (C1)."""
 HELD_OUT = 100
