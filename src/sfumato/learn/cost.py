@@ -10,7 +10,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
 from sfumato.learn.networks import ImageShape, build_network
 
-__all__ = ["TrainingCost", "training_cost"]
+__all__ = ["MEASURED_IMAGES", "TrainingCost", "training_cost"]
+
+MEASURED_IMAGES = 16
+"""Images of the batch that is timed; in a larger one an image costs somewhat less."""
 
 PASSES = 3
 """A training step is a pass forward and one backward, which costs about two forward."""
@@ -28,7 +31,7 @@ class TrainingCost:
 
 
 def training_cost(
-    network: str, *, classes: int, image_shape: ImageShape, images: int = 16
+    network: str, *, classes: int, image_shape: ImageShape, images: int = MEASURED_IMAGES
 ) -> TrainingCost:
     """Measure one training step of random images; the first step, a slow one, is not timed.
 

@@ -28,7 +28,7 @@ from sfumato.studies.sources import Material, load_material
 from sfumato.studies.study import AnyStudy, Study
 from sfumato.studies.took import read_took
 from sfumato.studies.trainings import attacks_of, split_of
-from sfumato.studies.trial import FEW, DryRun, Pace, Planned, few_items, small_recipe
+from sfumato.studies.trial import DryRun, Pace, Planned, few_items, small_recipe
 
 __all__ = ["dry_run"]
 
@@ -136,5 +136,5 @@ def _planned(study: Study, material: Material, network: str, images: int) -> Pla
     epochs = trainings * study.training.epochs
     shape = material.pictures.images.shape[1:]
     classes = len(material.people.classes)
-    cost = training_cost(network, classes=classes, image_shape=shape, images=FEW)
+    cost = training_cost(network, classes=classes, image_shape=shape)
     return Planned(network, trainings, epochs, epochs * images, cost)

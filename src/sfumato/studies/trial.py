@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.learn.cost import TrainingCost
+from sfumato.learn.cost import MEASURED_IMAGES, TrainingCost
 from sfumato.learn.folds import Split, class_of
 from sfumato.learn.train import Recipe
 
@@ -101,8 +101,9 @@ class DryRun:
             told.append(self.pace.line(sum(one.operations for one in self.planned)))
         if self.planned:
             told.append(
-                "Hours are for one device. Those here are measured on tiny batches and too many; "
-                f"those on a GPU assume {GPU_OPERATIONS / 1e12:.0f} TFLOP/s in use."
+                "Hours are for one device, a core of a CPU being one. Those here are measured on a "
+                f"batch of {MEASURED_IMAGES} images; those on a GPU assume "
+                f"{GPU_OPERATIONS / 1e12:.0f} TFLOP/s in use."
             )
         return told
 

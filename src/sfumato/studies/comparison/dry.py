@@ -145,4 +145,4 @@ def _mixes(target: Target) -> int:
 
 def _cost(examples: Examples, known: Known, network: str) -> TrainingCost:
     classes = len(next(iter(known.labels.values())).classes)
-    return training_cost(network, classes=classes, image_shape=examples.image_shape, images=FEW)
+    return training_cost(network, classes=classes, image_shape=examples.image_shape)
