@@ -77,5 +77,12 @@ def test_shipped_studies_answer_to_their_names() -> None:
     assert all(shipped_study(name).name == name for name in STUDIES)
     with pytest.raises(UnknownName, match="digits"):
         shipped_study("digit")
-    with pytest.raises(DataError, match="one size only"):
-        shipped_study("digits", "paper")
+
+
+def test_every_study_of_a_paper_has_the_papers_size() -> None:
+    of_none = {"digits", "digits-table"}
+
+    assert all(shipped_study(name, "paper").name == name for name in STUDIES.keys() - of_none)
+    for name in of_none:
+        with pytest.raises(DataError, match="one size only"):
+            shipped_study(name, "paper")

@@ -41,6 +41,11 @@ class Shipped(Generic[Kind]):
     paper: Kind | None = None
 
 
+def _one_size(study: Kind) -> Shipped[Kind]:
+    """A paper's study whose own size is that of a laptop."""
+    return Shipped(study, study)
+
+
 # 40 epochs for everybody, so that dynamics can be compared (S4-22); the best epoch on the
 # validation part is what is scored (S4-21).
 PAPER_5 = Recipe("lenet", epochs=40, schedule="plateau", patience=3, weights="best")
@@ -62,7 +67,7 @@ def _digits_audit(name: str, data: str, title: str, about: str) -> Shipped[Study
         training=PAPER_5,
         corruptions=("gaussian_noise", "gaussian_blur", "contrast", "pixelate"),
     )
-    return Shipped(study, study)
+    return _one_size(study)
 
 
 TRAININGS: dict[str, Shipped[Study]] = {
@@ -86,7 +91,7 @@ TRAININGS: dict[str, Shipped[Study]] = {
             draws=400,
         )
     ),
-    "fashion-h": Shipped(
+    "fashion-h": _one_size(
         Study(
             name="fashion-h",
             title="What is people's disagreement worth on Fashion-MNIST?",
@@ -127,7 +132,7 @@ GRIDS: dict[str, Shipped[GridStudy]] = {
 """Studies of simulated worlds, in which nothing is trained."""
 
 ANSWERS: dict[str, Shipped[HMixStudy]] = {
-    "hmix": Shipped(
+    "hmix": _one_size(
         HMixStudy(
             name="hmix",
             title="What do people see in mixed images?",
@@ -143,7 +148,7 @@ ANSWERS: dict[str, Shipped[HMixStudy]] = {
 """Studies of what people answered, in which nothing is trained or simulated."""
 
 PREDICTIONS: dict[str, Shipped[RescoreStudy]] = {
-    "cifar10h-rescore": Shipped(
+    "cifar10h-rescore": _one_size(
         RescoreStudy(
             name="cifar10h-rescore",
             title="How close to people are networks that never learnt from them?",
@@ -187,7 +192,7 @@ def shipped_study(name: str, size: Size = "cpu") -> AnyStudy:
             return found.cpu
         case "paper":
             if found.paper is None:
-                raise DataError(f"The study {name!r} has one size only: cpu.")
+                raise DataError(f"The study {name!r} is of no paper and has one size only: cpu.")
             return found.paper
         case _:
             assert_never(size)
