@@ -5,7 +5,13 @@ import sys
 import pytest
 import torch
 
-from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
+from sfumato.learn.device import (
+    best_device,
+    device_name,
+    keep_freed_memory,
+    precision,
+    repeatable,
+)
 
 USES_MEMORY_AGAIN = """
 import resource
@@ -15,7 +21,8 @@ from sfumato.learn.device import keep_freed_memory
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(5):
-        blocks = [torch.ones(4_000_000) for _ in range(4)]
+        # of 40 MB: up to 32 the C library may have learnt to keep some by itself
+        blocks = [torch.ones(10_000_000) for _ in range(4)]
         del blocks
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
@@ -70,3 +77,13 @@ def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
 
     assert not keep_freed_memory.__wrapped__()
+
+
+def test_name_of_a_device_tells_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    cpu = device_name()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU {device.index}")
+
+    assert cpu == f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
+    assert device_name() == "GPU 0"

@@ -30,7 +30,7 @@ def test_run_leaves_what_it_found_in_its_folder(folder: Path) -> None:
     scores = read_scores(folder / "scores.parquet")
 
     assert told["study"]["name"] == "lights"
-    assert {"python", "torch", "sfumato"} <= told["versions"].keys()
+    assert {"python", "torch", "sfumato", "device"} <= told["versions"].keys()
     assert {score.arm for score in scores} == {"original", "majority", "soft"}
     assert all(score.seeds == (0, 1) for score in scores)
     assert not any(score.simulated for score in scores)

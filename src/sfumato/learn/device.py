@@ -1,6 +1,7 @@
 """Choose where a network runs and with how many digits: by the device, not by options."""
 
 import ctypes
+import platform
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -8,7 +9,7 @@ from functools import cache
 
 import torch
 
-__all__ = ["best_device", "keep_freed_memory", "precision", "repeatable"]
+__all__ = ["best_device", "device_name", "keep_freed_memory", "precision", "repeatable"]
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """What ``malloc.h`` of the GNU C library calls these settings."""
@@ -20,6 +21,14 @@ KEPT_BYTES = 2**28
 def best_device() -> torch.device:
     """The first GPU if there is one, else the CPU."""
     return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def device_name() -> str:
+    """The kind of device, which decides in which order sums are rounded: ``"x86_64 AVX512"``."""
+    device = best_device()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
 
 
 def precision(device: torch.device) -> AbstractContextManager[object]:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.learn.device import device_name
 from sfumato.report.drawing import Drawing, save
 from sfumato.report.page import Page, write
 
@@ -54,13 +55,19 @@ def start_folder(
     settings = {
         "kind": kind,
         "study": study,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        "versions": _versions(),
         "simulated": simulated,
         "provenance": provenance or {},
     }
     part = path.with_suffix(".part")
     part.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     part.replace(path)
+
+
+def _versions() -> dict[str, str]:
+    """What else decides the numbers; the device is that of the machine which started the run."""
+    packages = {package: version(package) for package in PACKAGES}
+    return {"python": platform.python_version(), **packages, "device": device_name()}
 
 
 def kind_of(settings: Mapping[str, Any]) -> Kind:
