@@ -31,6 +31,8 @@ from sfumato.learn.sweep.store import encode
 CELLS = 12
 STEPS = 8
 STEP_SECONDS = 0.015
+ATTEMPTS = 5
+"""How often it is tried to meet a worker in the middle of a cell."""
 PATIENCE = 60.0
 """Seconds until something that should have happened counts as hung."""
 
@@ -93,21 +95,31 @@ def kill_sweep(expected: Files, scratch: Path, rng: random.Random) -> str:
 
 
 def kill_worker(expected: Files, scratch: Path, rng: random.Random, cluster: "Cluster") -> str:
-    """What went wrong after a worker was killed in the middle of a cell; empty if nothing did."""
-    log, folder = cluster.log, scratch / "cells"
-    before = len(_logged(log))
-    after = before + rng.randrange(1, CELLS)  # lines to wait for
+    """What went wrong after a worker was killed in the middle of a cell; empty if nothing did.
+
+    On a busy machine the cell may have ended when the signal comes: then once more.
+    """
+    for number in range(ATTEMPTS):
+        folder = scratch / f"cells {number}"
+        victim = _sweep_that_loses_a_worker(folder, rng, cluster)
+        if victim is None:
+            return "the sweep ended with an error"
+        if victim in _in_mid_cell(cluster.log):
+            return _difference(expected, folder)
+    return "no worker was in the middle of a cell; nothing was tested"
+
+
+def _sweep_that_loses_a_worker(folder: Path, rng: random.Random, cluster: "Cluster") -> int | None:
+    """The process that was killed, which another replaces; None if the sweep failed."""
+    log = cluster.log
+    after = len(_logged(log)) + rng.randrange(1, CELLS)  # lines to wait for
     with _started(_sweep_command(folder, cluster.address), log) as sweep:
         _wait_for(lambda: len(_logged(log)) >= after, "the cells to begin")
-        _wait_for(lambda: bool(_in_mid_cell(log)), "a cell to run")
+        _wait_for(lambda: bool(cluster.busy()), "a cell to run")
         time.sleep(rng.uniform(0, STEPS * STEP_SECONDS / 2))
-        victim = cluster.kill_one_of(_in_mid_cell(log))
-        if sweep.wait(PATIENCE):
-            return "the sweep ended with an error"
-    if victim not in _in_mid_cell(log):
-        return "no worker was in the middle of a cell; nothing was tested"
-    cluster.add_worker()
-    return _difference(expected, folder)
+        victim = cluster.kill_one()
+        cluster.add_worker()
+        return None if sweep.wait(PATIENCE) else victim
 
 
 class Cluster:
@@ -133,8 +145,13 @@ class Cluster:
         )
         self.workers[worker.pid] = worker
 
-    def kill_one_of(self, candidates: set[int]) -> int:
-        victim = min(candidates & set(self.workers), default=min(self.workers))
+    def busy(self) -> set[int]:
+        """Workers in the middle of a cell; those that were killed there are no more."""
+        return _in_mid_cell(self.log) & set(self.workers)
+
+    def kill_one(self) -> int:
+        """The process that was killed, a busy one if there is any."""
+        victim = min(self.busy(), default=min(self.workers))
         _kill(self.workers.pop(victim))
         return victim
 
