@@ -80,7 +80,7 @@ COMPARISONS: dict[str, tuple[Comparison, Comparison]] = {
             controls=(NO_MIXING, "mixup labels", "shuffled λ_h", "shuffled λ_h + ω"),
             networks=("cnn-3",),
             training=_small("augmenting-set", EPOCHS),
-            seeds=4,
+            seeds=8,
             fgsm=(4,),
         ),
         "augmenting-set",
