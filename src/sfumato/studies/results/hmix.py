@@ -42,6 +42,13 @@ def _claim(one: Compared) -> ClaimTold:
         one.claim.paper,
         found_text(found),
         one.verdict,
-        one.claim.note,
+        _note(one),
         estimates(found),
     )
+
+
+def _note(one: Compared) -> str:
+    """The claim's own, and what mixes that the thesis did not have say otherwise."""
+    if not one.elsewhere:
+        return one.claim.note
+    return f"{one.claim.note} The verdict is of the thesis's own mixes; {one.elsewhere}.".strip()
