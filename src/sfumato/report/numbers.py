@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable
 
-__all__ = ["count", "interval", "number", "seeds_text", "signed"]
+__all__ = ["ROUNDING", "count", "interval", "number", "seeds_text", "signed"]
 
 UNDEFINED = "not defined"
 MISSING = "–"
+ROUNDING = 1e-12
+"""A difference below this comes from the order of a sum."""
 
 
 def number(value: float | int | None) -> str:
@@ -31,11 +33,13 @@ def number(value: float | int | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """As ``number``, with a plus where the value is above zero.
+    """A difference: as ``number``, with a plus where it is above zero.
 
-    >>> signed(0.25), signed(-0.25)
-    ('+0.250', '-0.250')
+    >>> signed(0.25), signed(-0.25), signed(4e-17)
+    ('+0.250', '-0.250', '0.000')
     """
+    if value is not None and abs(value) < ROUNDING:
+        value = 0.0
     text = number(value)
     return f"+{text}" if value is not None and value > 0 else text
 

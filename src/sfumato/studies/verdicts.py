@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, assert_never
 
+from sfumato.report.numbers import ROUNDING
 from sfumato.report.summary import Kind
 
 __all__ = [
@@ -61,7 +62,8 @@ CONTROL_ANSWERS: dict[Verdict, str] = {
 def side(value: End, low: End, high: End, claimed: Claimed, *, margin: float = 0.0) -> Verdict:
     """On which side of zero an estimate and its interval lie, against the claimed one.
 
-    ``margin`` is for claims of no loss: how much on the other side would be one.
+    ``margin`` is for claims of no loss: how much on the other side would be one. An estimate that
+    is zero but for rounding lies on neither side.
 
     >>> side(-0.2, -0.3, -0.1, "lower"), side(-0.1, -0.3, 0.1, "lower")
     ('reproduced', 'same direction')
@@ -69,6 +71,8 @@ def side(value: End, low: End, high: End, claimed: Claimed, *, margin: float = 0
     ('not reproduced', 'not testable here')
     >>> side(-0.001, -0.007, 0.005, "higher", margin=0.01)
     'same direction'
+    >>> side(1e-18, -0.004, 0.004, "higher")
+    'not reproduced'
     """
     if not _known(value):
         return "not testable here"
@@ -79,11 +83,11 @@ def side(value: End, low: End, high: End, claimed: Claimed, *, margin: float = 0
             sign = 1.0
         case _:
             assert_never(claimed)
-    there = sign * value > 0  # type: ignore[operator]
+    there = sign * value > ROUNDING  # type: ignore[operator]
     if not _known(low, high):
         return "same direction" if there else "not reproduced"
     nearest = min(sign * low, sign * high)  # type: ignore[operator]
-    if nearest > 0:
+    if nearest > ROUNDING:
         return "reproduced"
     return "same direction" if there or nearest > -margin else "not reproduced"
 
