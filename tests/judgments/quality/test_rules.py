@@ -422,6 +422,18 @@ def test_rules_do_not_care_in_which_order_the_file_is(
     assert people(Findings(again, 0)) == people(Findings(found, 0))
 
 
+@pytest.mark.parametrize("last", ["cat", "dog"])
+def test_checks_with_different_gold_are_two_checks_whatever_comes_first(last: str) -> None:
+    gold = ["dog" if last == "cat" else "cat", last]
+    judgments = answered(
+        "top-two", [GOOD, GOOD], item=["1", "1"], view=["check"] * 2, gold=gold, seconds=[5.0] * 2
+    )
+
+    found = found_by(rule_with("checks"), judgments)
+
+    assert found.table["reason"].to_list() == ["right on 1 of 2 checks (50 %), below 75 %"]
+
+
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
 def test_no_rule_drops_anybody_for_being_wrong_about_what_is_being_labelled(rule: Rule) -> None:
     wrong = [{**GOOD, "first": name, "second": None} for name in ("cat", "dog")] * 20

@@ -178,10 +178,13 @@ def contains_gold(judgments: Judgments, *, among: int) -> pl.Series:
 def copies(judgments: Judgments) -> NDArray[np.bool_]:
     """Rows that stand in the file a second time: same person, item, view, answer and time.
 
-    A time to the millisecond does not repeat by chance; where no time is recorded, two equal rows
-    may be two equal answers and are not called copies.
+    Rows with another gold class or another end of the session are none: which of them counts would
+    depend on the order of the file. A time to the millisecond does not repeat by chance; where no
+    time is recorded, two equal rows may be two equal answers and are not called copies.
     """
-    table = judgments.table.select("annotator", "seconds", "item", "view", "answer", "at")
+    table = judgments.table.select(
+        "annotator", "seconds", "item", "view", "answer", "at", "gold", "completed"
+    )
     known = pl.col("annotator").is_not_null() & pl.col("seconds").is_not_null()
     again = np.zeros(len(table), dtype=bool)
     # Few rows share person and time: compare only those in full.
