@@ -1,4 +1,4 @@
-"""The direction of imports is a test, not a wish."""
+"""The direction of imports and the length of functions are tests, not wishes."""
 
 import ast
 from pathlib import Path
@@ -108,3 +108,16 @@ def test_every_room_is_in_the_table() -> None:
     folders = {path.parent.relative_to(SRC).parts[0] for path in SRC.glob("*/__init__.py")}
 
     assert folders <= set(MAY_IMPORT)
+
+
+def test_no_function_is_longer_than_sixty_lines() -> None:
+    long = {
+        f"{path.relative_to(SRC)}: {node.name}"
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno >= 60
+    }
+
+    assert not long

@@ -1,6 +1,5 @@
 """``sfumato ambiguous``: ambiguous images from one's own, labelled by networks, all synthetic."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -17,52 +17,60 @@ if TYPE_CHECKING:
 
 __all__ = ["ambiguous"]
 
+Folder = Annotated[
+    Path, typer.Option("--output", "-o", help="New folder for images, labels and table.")
+]
+Taught = Annotated[
+    Path | None,
+    typer.Option("--labels", help="Distributions to teach the networks, not the own labels."),
+]
+Count = Annotated[int, typer.Option("--count", min=1, help="How many images to make.")]
+Between = Annotated[
+    list[str] | None,
+    typer.Option("--between", help="Mix images of this class; repeatable. All by default."),
+]
+Strata = Annotated[
+    int, typer.Option("--strata", min=1, help="Ranges of entropy, equally many images each.")
+]
+MostInformation = Annotated[
+    float | None,
+    typer.Option("--most-information", help="Nats by which networks may disagree on one."),
+]
+Candidates = Annotated[int, typer.Option("--candidates", min=1, help="Mixes to choose from.")]
+NetworkName = Annotated[
+    str | None, typer.Option("--network", help="What labels them (docs/networks.md).")
+]
+Members = Annotated[int, typer.Option("--members", min=2, help="Networks that label together.")]
+NetworkSteps = Annotated[
+    int, typer.Option("--network-steps", min=1, help="Batches each network learns from.")
+]
+VaeSteps = Annotated[int, typer.Option("--vae-steps", min=1, help="Batches the VAE learns from.")]
+Latents = Annotated[
+    int, typer.Option("--latents", min=1, help="Dimensions of the VAE's latent space.")
+]
+LearnFrom = Annotated[
+    int, typer.Option("--learn-from", min=1, help="Pictures at most to learn from and mix.")
+]
+
 
 def ambiguous(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="New folder for images, labels and table.")
-    ],
+    output: Folder,
     data: given.PictureData = None,
     images: given.OwnPictures = None,
     table: given.PictureTable = None,
     split: given.PictureSplit = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option("--labels", help="Distributions to teach the networks, not the own labels."),
-    ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many images to make.")] = 500,
-    between: Annotated[
-        list[str] | None,
-        typer.Option("--between", help="Mix images of this class; repeatable. All by default."),
-    ] = None,
-    strata: Annotated[
-        int, typer.Option("--strata", min=1, help="Ranges of entropy, equally many images each.")
-    ] = 5,
-    most_information: Annotated[
-        float | None,
-        typer.Option("--most-information", help="Nats by which networks may disagree on one."),
-    ] = None,
-    candidates: Annotated[
-        int, typer.Option("--candidates", min=1, help="Mixes to choose from.")
-    ] = 20_000,
-    network: Annotated[
-        str | None, typer.Option("--network", help="What labels them (docs/networks.md).")
-    ] = None,
-    members: Annotated[
-        int, typer.Option("--members", min=2, help="Networks that label together.")
-    ] = 5,
-    network_steps: Annotated[
-        int, typer.Option("--network-steps", min=1, help="Batches each network learns from.")
-    ] = 1000,
-    vae_steps: Annotated[
-        int, typer.Option("--vae-steps", min=1, help="Batches the VAE learns from.")
-    ] = 1500,
-    latents: Annotated[
-        int, typer.Option("--latents", min=1, help="Dimensions of the VAE's latent space.")
-    ] = 8,
-    learn_from: Annotated[
-        int, typer.Option("--learn-from", min=1, help="Pictures at most to learn from and mix.")
-    ] = 10_000,
+    labels: Taught = None,
+    count: Count = 500,
+    between: Between = None,
+    strata: Strata = 5,
+    most_information: MostInformation = None,
+    candidates: Candidates = 20_000,
+    network: NetworkName = None,
+    members: Members = 5,
+    network_steps: NetworkSteps = 1000,
+    vae_steps: VaeSteps = 1500,
+    latents: Latents = 8,
+    learn_from: LearnFrom = 10_000,
     seed: given.Seed = 0,
     as_json: given.AsJson = False,
 ) -> None:
@@ -94,7 +102,7 @@ def ambiguous(
     written = write_ambiguous(made, output)
     if as_json:
         found = {"synthetic": True, **made.facts, "written": str(output)}
-        typer.echo(json.dumps(found, allow_nan=False))
+        print_json(found)
         return
     _show(made.facts, given_pictures=len(pictures))
     typer.echo(f"\nWrote {', '.join(written)} to {output}. Look at sheet.png before you use them.")

@@ -1,6 +1,5 @@
 """``sfumato audit``: what inherited annotations tell about themselves, without any training."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress, say
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _tell(
 
     found = {**told(audited), "written": None if folder is None else str(folder)}
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        print_json(found)
         return
     _show(found)
     if folder is not None:

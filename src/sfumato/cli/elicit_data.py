@@ -1,6 +1,5 @@
 """The commands that get answers out of a study, look after its database and end it."""
 
-import json
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.printing import print_json
 from sfumato.errors import DataError, MissingPackage
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def status(folder: StudyFolder, as_json: given.AsJson = False, database: Address
     with _stored(folder, database).reader() as connection:
         found = status_of(connection, study, now=time.time())
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        print_json(found)
         return
     for line in _status_lines(found):
         typer.echo(line)

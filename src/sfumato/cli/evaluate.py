@@ -1,6 +1,5 @@
 """``sfumato evaluate``: score stored predictions against people."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress, say
 from sfumato.errors import DataError
 
@@ -59,7 +59,7 @@ def evaluate(
         write_scores(done.scores, output)
     found = _found(labels, done)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        print_json(found)
     else:
         show.evaluation(found)
         if output is not None:

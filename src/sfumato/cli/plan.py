@@ -1,6 +1,5 @@
 """``sfumato plan``: which labels to collect, before money is spent."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
 from sfumato.errors import DataError
 
@@ -22,57 +22,60 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
+Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
+Classes = Annotated[int, typer.Option("--classes", help="How many classes there are.")]
+Dimensions = Annotated[
+    int | None, typer.Option("--dimensions", help="Of the space behind the items, where known.")
+]
+Forms = Annotated[
+    str, typer.Option("--forms", help="Forms of answers to choose among, with commas.")
+]
+Kept = Annotated[str, typer.Option("--kept", help="Classes a sparse answer names, with commas.")]
+Costs = Annotated[
+    list[str] | None,
+    typer.Option("--cost", metavar="FORM=SECONDS", help="Of one answer; repeatable."),
+]
+Errors = Annotated[
+    list[str] | None,
+    typer.Option("--error", metavar="FORM=SHARE", help="Comparisons an answer gets wrong."),
+]
+Pilots = Annotated[
+    list[str] | None,
+    typer.Option("--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form a file."),
+]
+Shared = Annotated[bool, typer.Option("--shared", help="Only items that all pilots are about.")]
+Beta = Annotated[
+    float | None, typer.Option("--beta", help="What a unit of cost is worth in utility.")
+]
+Budget = Annotated[float | None, typer.Option("--budget", help="What may be spent on an item.")]
+People = Annotated[int, typer.Option("--people", min=1, help="People an item, with --beta.")]
+Utility = Annotated[str, typer.Option("--utility", help="How recovered similarity is valued.")]
+Known = Annotated[
+    Path | None,
+    typer.Option("--known", help="Cheap labels of the items: says which to ask about first."),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Folder for the plan as a page, figures and JSON."),
+]
+
 
 def plan(
-    items: Annotated[int, typer.Option("--items", help="How many items are to be labelled.")],
-    classes: Annotated[int, typer.Option("--classes", help="How many classes there are.")],
-    dimensions: Annotated[
-        int | None,
-        typer.Option("--dimensions", help="Of the space behind the items, where known."),
-    ] = None,
-    forms: Annotated[
-        str, typer.Option("--forms", help="Forms of answers to choose among, with commas.")
-    ] = "",
-    kept: Annotated[
-        str, typer.Option("--kept", help="Classes a sparse answer names, with commas.")
-    ] = "2",
-    cost: Annotated[
-        list[str] | None,
-        typer.Option("--cost", metavar="FORM=SECONDS", help="Of one answer; repeatable."),
-    ] = None,
-    error: Annotated[
-        list[str] | None,
-        typer.Option("--error", metavar="FORM=SHARE", help="Comparisons an answer gets wrong."),
-    ] = None,
-    pilot: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form a file."
-        ),
-    ] = None,
-    shared: Annotated[
-        bool, typer.Option("--shared", help="Only items that all pilots are about.")
-    ] = False,
-    beta: Annotated[
-        float | None, typer.Option("--beta", help="What a unit of cost is worth in utility.")
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option("--budget", help="What may be spent on an item.")
-    ] = None,
-    people: Annotated[
-        int, typer.Option("--people", min=1, help="People an item, with --beta.")
-    ] = 1,
-    utility: Annotated[
-        str, typer.Option("--utility", help="How recovered similarity is valued.")
-    ] = "linear",
-    known: Annotated[
-        Path | None,
-        typer.Option("--known", help="Cheap labels of the items: says which to ask about first."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder for the plan as a page, figures and JSON."),
-    ] = None,
+    items: Items,
+    classes: Classes,
+    dimensions: Dimensions = None,
+    forms: Forms = "",
+    kept: Kept = "2",
+    cost: Costs = None,
+    error: Errors = None,
+    pilot: Pilots = None,
+    shared: Shared = False,
+    beta: Beta = None,
+    budget: Budget = None,
+    people: People = 1,
+    utility: Utility = "linear",
+    known: Known = None,
+    output: Folder = None,
     seed: given.Seed = 0,
     as_json: given.AsJson = False,
 ) -> None:
@@ -97,7 +100,7 @@ def plan(
     page = None if output is None else _write(task, asked, told, output)
     found = plan_json(task, told.advice)
     if as_json:
-        typer.echo(json.dumps(found, allow_nan=False))
+        print_json(found)
         return
     _show(found, told.advice)
     if page is not None:

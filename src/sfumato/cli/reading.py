@@ -10,8 +10,16 @@ if TYPE_CHECKING:
     from sfumato.judgments.formats import Readable
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
+    from sfumato.judgments.quality import Rule
 
-__all__ = ["assigned", "read_any", "read_judgments", "read_options"]
+__all__ = [
+    "assigned",
+    "names_in",
+    "quality_rules",
+    "read_any",
+    "read_judgments",
+    "read_options",
+]
 
 
 def read_any(file: Path, format_: str, options: "ReadOptions", strict: bool) -> "Readable":
@@ -67,3 +75,19 @@ def assigned(texts: list[str], *, what: str) -> dict[str, float]:
                 f"A setting of {what} is written name=number; found {text!r}."
             ) from None
     return values
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The parts of a text between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def quality_rules(text: str) -> "tuple[Rule, ...]":
+    """Rules by name, settings after a colon: ``checks,too-fast:seconds=0.3:share=0.2``."""
+    from sfumato.judgments.quality import rule_with
+
+    found = []
+    for part in names_in(text):
+        name, *settings = part.split(":")
+        found.append(rule_with(name, **assigned(settings, what=f"the rule {name!r}")))
+    return tuple(found)

@@ -15,41 +15,45 @@ if TYPE_CHECKING:
 
 __all__ = ["report", "run"]
 
+StudyName = Annotated[
+    str,
+    typer.Argument(
+        help="A shipped study (digits, fashion-h, informativeness-grid, hmix …) or a TOML file."
+    ),
+]
+Folder = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Folder of the run; by default runs/STUDY.")
+]
+SizeName = Literal["cpu", "paper"]
+Size = Annotated[SizeName, typer.Option(help="The study's size, where it has two.")]
+Seeds = Annotated[
+    int | None,
+    typer.Option(min=1, help="Trainings of each arm and network, or worlds of each size."),
+]
+Engine = Annotated[
+    Literal["local", "dask"], typer.Option(help="This machine's cores, or a Dask cluster.")
+]
+Scheduler = Annotated[str | None, typer.Option(help="Address of the cluster's scheduler.")]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Try a few images through everything, keep nothing, tell the cost."
+    ),
+]
+Measured = Annotated[
+    Path | None, typer.Option(help="With --dry-run: a finished run, whose pace tells the cost.")
+]
+
 
 def run(
-    study: Annotated[
-        str,
-        typer.Argument(
-            help="A shipped study (digits, fashion-h, informativeness-grid, hmix …) or a TOML file."
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder of the run; by default runs/STUDY."),
-    ] = None,
-    size: Annotated[
-        Literal["cpu", "paper"], typer.Option(help="The study's size, where it has two.")
-    ] = "cpu",
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trainings of each arm and network, or worlds of each size."),
-    ] = None,
-    engine: Annotated[
-        Literal["local", "dask"], typer.Option(help="This machine's cores, or a Dask cluster.")
-    ] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of the cluster's scheduler.")
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Try a few images through everything, keep nothing, tell the cost."
-        ),
-    ] = False,
-    measured: Annotated[
-        Path | None,
-        typer.Option(help="With --dry-run: a finished run, whose pace tells the cost."),
-    ] = None,
+    study: StudyName,
+    output: Folder = None,
+    size: Size = "cpu",
+    seeds: Seeds = None,
+    engine: Engine = "local",
+    scheduler: Scheduler = None,
+    dry_run: DryRun = False,
+    measured: Measured = None,
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from dataclasses import replace
@@ -104,7 +108,7 @@ def _try(study: "AnyStudy", measured: Path | None) -> None:
         typer.echo(line)
 
 
-def _study(name: str, size: Literal["cpu", "paper"]) -> "AnyStudy":
+def _study(name: str, size: SizeName) -> "AnyStudy":
     from sfumato.errors import DataError
     from sfumato.studies.shipped import shipped_study
     from sfumato.studies.study import read_study

@@ -1,6 +1,5 @@
 """``sfumato simulate``: simulated annotators, and how true to life they are."""
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sfumato.cli import options as given
+from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
 from sfumato.cli.reading import assigned, read_judgments, read_options
 from sfumato.errors import DataError
@@ -201,7 +201,7 @@ def _tell(found: dict[str, Any], *, as_json: bool) -> None:
     from sfumato.cli.show_held_out import held_out
 
     if as_json:
-        typer.echo(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False))
+        print_json(_plain(found))
     elif "checks" in found:
         held_out(found)
     else:

@@ -160,14 +160,8 @@ def mode_shift(
     items = next(iter(believed.values()))[0]
     _, original = align(items, original)
     _, human = align(items, human)
-    tested = dict(zip(TESTED_ON, (original, majority_labels(human, "share"), human), strict=True))
     chosen = [metric_named(name) for name in metrics]
-    values = {
-        (target, on, metric.name): _values(metric, labels, runs)
-        for metric in chosen
-        for target, runs in believed.items()
-        for on, labels in tested.items()
-    }
+    values = _scores(believed, chosen, original=original, human=human)
     agreement = original_agreement(human, original)
     return ModeShift(
         network,
@@ -274,6 +268,22 @@ def _shown(estimate: Estimate, *, size: bool = False) -> str:
 
 def _sign(metric: Metric) -> float:
     return -1.0 if metric.better == "lower" else 1.0
+
+
+def _scores(
+    believed: Mapping[str, Sequence[LabelSet]],
+    metrics: Sequence[Metric],
+    *,
+    original: LabelSet,
+    human: LabelSet,
+) -> Scores:
+    tested = dict(zip(TESTED_ON, (original, majority_labels(human, "share"), human), strict=True))
+    return {
+        (target, on, metric.name): _values(metric, labels, runs)
+        for metric in metrics
+        for target, runs in believed.items()
+        for on, labels in tested.items()
+    }
 
 
 def _values(metric: Metric, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
