@@ -318,15 +318,15 @@ def test_paper_size_has_the_papers_networks_rates_and_attacks(name: str) -> None
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_cpu_size_fits_twenty_minutes_on_two_cores(name: str) -> None:
+def test_cpu_size_fits_forty_minutes_on_two_cores(name: str) -> None:
     """At 2,300 images a second and core, as measured with this network."""
     cpu, _ = COMPARISONS[name]
     images = sum(int(arm.rsplit("=", 1)[1]) if "N'=" in arm else 6900 for arm in cpu.arms)
 
     minutes = cpu.seeds * cpu.training.epochs * images / 2300 / 2 / 60
 
-    assert minutes <= 20
-    assert cpu.seeds >= 3
+    assert minutes <= 40
+    assert cpu.seeds >= 5
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
