@@ -50,6 +50,7 @@ def _at_paper_size(cpu: Comparison, family: str) -> Comparison:
         training=PAPER_FINE_TUNING if pretrained else PAPER,
         pretraining=PAPER if pretrained else None,
         folds=10,
+        seeds=3,
     )
 
 
@@ -66,7 +67,7 @@ SHIFT = Comparison(
     controls=("hard", "majority"),
     networks=("cnn-3",),
     training=SCRATCH,
-    seeds=3,
+    seeds=6,
     folds=3,
     ladders=(PAPER_LADDER, OUR_LADDER),
 )
@@ -94,7 +95,7 @@ ALTERNATIVES = Comparison(
     networks=("cnn-3",),
     training=FINE_TUNING,
     pretraining=SCRATCH,
-    seeds=3,
+    seeds=6,
     folds=3,
 )
 ATTACKS = Comparison(
@@ -111,7 +112,7 @@ ATTACKS = Comparison(
     networks=("cnn-3",),
     training=FINE_TUNING,
     pretraining=SCRATCH,
-    seeds=3,
+    seeds=6,
     folds=3,
     fgsm=(4, 8),
     pgd=(4,),
