@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -77,6 +78,13 @@ def cured(seed: int, remedy: str) -> CellResult:
 def deadly(seed: int) -> CellResult:
     if seed == 1:
         os.kill(os.getpid(), signal.SIGKILL)
+    return draw(seed)
+
+
+def grows(seed: int) -> CellResult:
+    """Leaves more behind than joblib lets a process grow by; it looks once a second."""
+    vars(sys).setdefault("left_behind", []).append(np.ones(40_000_000))
+    time.sleep(1.1)
     return draw(seed)
 
 
@@ -438,6 +446,15 @@ def test_cell_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
 
     assert [result.cell.name for result in results if isinstance(result, Failed)] == ["seed 1"]
     assert "TerminatedWorkerError" in failed(results[1]).reason
+
+
+def test_process_that_grew_is_replaced_without_a_word(tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        results = run_sweep(seeds(grows, 8), tmp_path, workers=2)
+
+    assert all(isinstance(result, Done) for result in results)
+    assert not seen
 
 
 # --- engines -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -80,6 +81,9 @@ def on_cores(cells: Mapping[str, Cell], workers: int | None) -> Iterator[tuple[s
     except ImportError:
         raise MissingPackage(INSTALL.format("joblib")) from None
     workers = workers or joblib.cpu_count()
+    # Joblib replaces a process that has grown between two cells. Nothing is lost by that, and
+    # processes that keep what they free grow on purpose.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
     waiting = dict(cells)
     with _passive_waiting():
         for _ in range(TRIES_TOGETHER):
