@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli import options as given
 from sfumato.cli.printing import print_json
+from sfumato.cli.reading import names_in
 from sfumato.errors import DataError, MissingPackage
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ def export(
     from sfumato.elicit.export import export as write_export
 
     study = open_study(folder)
-    kept = [name.strip() for name in keep.split(",") if name.strip()]
     with _stored(folder, database).reader() as connection:
-        found = write_export(connection, study, output, shape=format_, keep=kept)
+        found = write_export(connection, study, output, shape=format_, keep=names_in(keep))
     typer.echo(
         f"Wrote {len(found.answers):,} answers of {_counted(found.people, 'person', 'people')} "
         f"to {output}."

@@ -10,6 +10,7 @@ import typer
 from sfumato.cli import options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
+from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ def plan(
         items,
         classes,
         dimensions,
-        forms=tuple(_listed(forms)) or None,
-        kept=tuple(_whole(text) for text in _listed(kept)),
+        forms=names_in(forms) or None,
+        kept=tuple(_whole(text) for text in names_in(kept)),
         beta=beta,
         budget=budget,
         people=people,
@@ -201,10 +202,6 @@ def _numbers(texts: Sequence[str], option: str) -> dict[str, float]:
         except ValueError:
             raise DataError(f"{option} takes FORM=NUMBER, such as soft=15, not {text!r}.") from None
     return found
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _whole(text: str) -> int:
