@@ -8,8 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.judgments.formats.cifar10h import read_cifar10h
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10h, read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.plan.advise import Advice, Task, advise, plan_json, rule_of_thumb

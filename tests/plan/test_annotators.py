@@ -13,7 +13,7 @@ from scipy.special import entr
 from scipy.stats import binom
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import select
 from sfumato.labels.build import build

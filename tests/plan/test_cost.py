@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, Comparisons
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import QUESTIONS, ask

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
-from sfumato.judgments.formats.hmix import read_hmix
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixed import Mix
 from sfumato.labels.mixing import (
