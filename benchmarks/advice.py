@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.labels.simulate.clusters import gaussian_clusters
+from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.plan.advise import Advice, Task, advise
 from sfumato.plan.cost import Cost
 from sfumato.plan.embed import cosines, spearman

@@ -16,10 +16,10 @@ from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import select
+from sfumato.labels.alter import subsample_annotators, subsample_counts
 from sfumato.labels.build import build
-from sfumato.labels.divergence import jensen_shannon_rows, total_variation_rows
+from sfumato.labels.compare import jensen_shannon_rows, total_variation_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.labels.subsample import subsample_annotators, subsample_counts
 from sfumato.plan.annotators import (
     MEASURES,
     ErrorCurve,

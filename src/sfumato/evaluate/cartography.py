@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluate.pairs import top_class
-from sfumato.labels.apportion import apportioned
+from sfumato.labels.alter import apportioned
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.names import sorted_names

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.evaluate.cartography import check_watched
 from sfumato.evaluate.intervals import over_seeds
-from sfumato.labels.divergence import jensen_shannon_rows
+from sfumato.labels.compare import jensen_shannon_rows
 
 __all__ = [
     "LAST_EPOCHS",

@@ -16,7 +16,7 @@ from scipy.special import entr
 
 from sfumato.errors import DataError
 from sfumato.evaluate.pairs import TIE, require_same_rows, top_class
-from sfumato.labels.divergence import kl_rows, total_variation_rows
+from sfumato.labels.compare import kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, non_max_mass
 

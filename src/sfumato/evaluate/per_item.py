@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.evaluate.pairs import TIE, PerItem, is_right, require_same_rows, top_class
 from sfumato.labels import signals
-from sfumato.labels.divergence import jensen_shannon_rows, kl_rows, total_variation_rows
+from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 
 __all__ = [

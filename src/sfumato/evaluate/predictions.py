@@ -20,8 +20,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 from sfumato.errors import DataError
+from sfumato.labels.files import read_arrays, read_item_table, with_numbers
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.stored import read_arrays, read_item_table, with_numbers
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json
 
 __all__ = ["ROUNDED_SUM", "Scale", "other_class_order", "read_original", "read_predictions"]

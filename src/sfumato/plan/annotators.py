@@ -23,9 +23,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.divergence import Divergence
+from sfumato.labels.alter import checked_counts
+from sfumato.labels.compare import Divergence
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.labels.subsample import checked_counts
 from sfumato.names import find
 from sfumato.plan.split_answers import (
     Law,

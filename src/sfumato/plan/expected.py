@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from sfumato.errors import DataError
-from sfumato.labels.simulate.clusters import gaussian_clusters
+from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
 from sfumato.plan.cost import WITH_KEPT
 from sfumato.plan.embed import Settings, cosines, gnmds_rankings, rank_scores, spearman

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.labels.divergence import Divergence, divergence_rows
+from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import CrowdLabels
 
 __all__ = ["Law", "between_laws", "bounded_law", "power_law", "split", "sum_of_doublings"]

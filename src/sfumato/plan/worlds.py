@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from sfumato.errors import DataError
+from sfumato.labels.alter import class_information
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate.clusters import gaussian_clusters
-from sfumato.labels.sparsify import class_information
+from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
 from sfumato.plan.embed import cosines
 from sfumato.plan.embed.lists import Floats, Ints

@@ -20,13 +20,13 @@ from sfumato.labels.mixing import (
     bootstrap_curves,
     fit_curves,
     identity_curves,
+    logistic,
     mixed_by_curves,
     mixed_rows,
     percepts_of,
     pooled_curves,
     shuffled_curves,
 )
-from sfumato.labels.mixing.curves import logistic
 
 CLASSES = ("cat", "dog", "frog")
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)

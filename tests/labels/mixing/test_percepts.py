@@ -16,6 +16,7 @@ from sfumato.labels.labelset import NOT_RECORDED, LabelSet, hard_labels
 from sfumato.labels.mixing import (
     GAMMA,
     Percepts,
+    SmoothingForm,
     human_matched,
     human_matched_crowd,
     percepts_of,
@@ -23,7 +24,6 @@ from sfumato.labels.mixing import (
     shuffled_percepts,
     smoothing_share,
 )
-from sfumato.labels.mixing.percepts import SmoothingForm
 
 CLASSES = ("cat", "dog", "frog", "ship")
 ENDS = hard_labels(("a", "b", "c"), CLASSES, np.arange(3))

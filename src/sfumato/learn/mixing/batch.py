@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sfumato.labels.mixing.curves import Curves
+from sfumato.labels.mixing import Curves
 from sfumato.learn.mixing.mixing import Mixing
 
 __all__ = ["draw_coefficients", "mix_images", "mix_targets"]

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sfumato.labels.mixing.curves import Curves
+from sfumato.labels.mixing import Curves
 from sfumato.learn.mixing.batch import draw_coefficients, mix_images, mix_targets
 from sfumato.learn.mixing.mixing import Mixing, Weight
 

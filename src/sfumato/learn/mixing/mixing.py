@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from sfumato.errors import DataError
-from sfumato.labels.mixing.curves import Curves
+from sfumato.labels.mixing import Curves
 
 __all__ = ["Loss", "Mixing", "Per", "Weight"]
 

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluate.intervals import percentiles
-from sfumato.labels.mixing.curves import logistic
+from sfumato.labels.mixing import logistic
 from sfumato.studies.hmix.resampling import ends_of, group_means
 
 __all__ = ["BEND", "class_pairs", "fitted_logistics"]
