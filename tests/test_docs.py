@@ -35,10 +35,9 @@ from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import PUBLISHED
-from sfumato.plan.annotators import MEASURES
-from sfumato.plan.cost import UTILITIES
-from sfumato.plan.information import FORMS
-from sfumato.plan.ratios import NOISE
+from sfumato.planning.annotators import MEASURES
+from sfumato.planning.cost import UTILITIES
+from sfumato.planning.information import FORMS, NOISE
 from sfumato.studies.arms import ARMS
 from sfumato.studies.results.page import markdown_table, took
 from sfumato.studies.results.result import CONTROLS

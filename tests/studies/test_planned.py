@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.plan.advise import Advice, Alternative, Task, plan_json, rule_of_thumb
-from sfumato.plan.annotators import Enough
-from sfumato.plan.cost import Cost, given_costs
-from sfumato.plan.expected import Candidate
-from sfumato.plan.grid import grid_points, run_grid
-from sfumato.plan.pilot import ErrorRate, Piloted
+from sfumato.planning.advise import Advice, Alternative, Task, plan_json, rule_of_thumb
+from sfumato.planning.annotators import Enough
+from sfumato.planning.cost import Cost, given_costs
+from sfumato.planning.grid import grid_points, run_grid
+from sfumato.planning.pilot import ErrorRate, Piloted
+from sfumato.planning.weigh import Candidate
 from sfumato.report import drawing
 from sfumato.studies.planned import Planned, plan_folder, simulated, write_plan
 from sfumato.studies.planned.asked import compared, noises, prices

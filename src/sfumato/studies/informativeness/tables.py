@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sfumato.plan.grid import means, recovered
-from sfumato.plan.preference import losses, preferred
+from sfumato.planning.cost import losses, preferred
+from sfumato.planning.grid import means, recovered
 from sfumato.report.numbers import interval, number
 from sfumato.studies.informativeness.answers import Told, correlations
 

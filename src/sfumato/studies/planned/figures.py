@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from sfumato.plan.advise import Task
-from sfumato.plan.annotators import MEASURES, expected_error
-from sfumato.plan.worlds import Point
+from sfumato.planning.advise import Task
+from sfumato.planning.annotators import MEASURES, expected_error
+from sfumato.planning.worlds import Point
 from sfumato.report.drawing import Basis, Drawing
 from sfumato.report.figures import against_annotators
 from sfumato.report.figures.marked import mark_cell

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from sfumato.plan.advise import plan_json
-from sfumato.plan.ratios import noisy
+from sfumato.planning.advise import plan_json
+from sfumato.planning.information import noisy
 from sfumato.provenance import Setting
 from sfumato.report.page import Block, Page, Section, Text
 from sfumato.report.tables import How, Table

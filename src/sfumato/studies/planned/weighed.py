@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from sfumato.plan.advise import Task
-from sfumato.plan.cost import UTILITIES, WITH_KEPT, Cost, break_even, total_cost
-from sfumato.plan.expected import Candidate
-from sfumato.plan.grid import recovered
+from sfumato.planning.advise import Task
+from sfumato.planning.cost import UTILITIES, WITH_KEPT, Cost, break_even, total_cost
+from sfumato.planning.grid import recovered
+from sfumato.planning.weigh import Candidate
 from sfumato.report.drawing import Basis, Drawing
 from sfumato.report.figures import grid_maps
 from sfumato.report.figures.marked import mark_cell

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError
-from sfumato.plan.advise import plan_json
-from sfumato.plan.pilot import Piloted
+from sfumato.planning.advise import plan_json
+from sfumato.planning.pilot import Piloted
 from sfumato.report.drawing import save
 from sfumato.report.page import write
 from sfumato.studies.planned.asked import Planned
