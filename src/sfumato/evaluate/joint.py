@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.evaluate.pairs import is_right, require_same_rows, top_class
 from sfumato.evaluate.per_item import accuracy, cross_entropy
+from sfumato.labels import signals
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy
 
 __all__ = [
     "by_class",
@@ -78,7 +78,7 @@ def worst_class_of(parts: Parts) -> float:
 def entropies(human: LabelSet, model: LabelSet) -> Parts:
     """For each item the entropy of the human label and that of the model's row, in nats."""
     require_same_rows(human, model)
-    return np.stack([entropy(human), entropy(model)], axis=1)
+    return np.stack([signals.entropy(human), signals.entropy(model)], axis=1)
 
 
 def entropy_codes(human: LabelSet, model: LabelSet) -> Parts:
