@@ -21,7 +21,7 @@ from sfumato.evaluate.representations import (
 )
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.networks import build_network
-from sfumato.learn.networks.network import features
+from sfumato.learn.networks.blocks import features
 from sfumato.scores import Score
 
 NAN = float("nan")

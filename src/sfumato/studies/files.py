@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.learn.device import device_name
+from sfumato.learn.examples import device_name
 from sfumato.report.drawing import Drawing, save
 from sfumato.report.page import Page, write
 
