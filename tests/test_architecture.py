@@ -15,17 +15,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "planning": {"judgments", "labels"},
     "data": {"judgments", "labels"},
     "learn": {"labels"},
-    "evaluate": {"labels"},
+    "evaluation": {"labels"},
     "elicit": {"judgments"},
     "report": {"judgments", "labels"},
-    "studies": {"judgments", "labels", "planning", "data", "learn", "evaluate", "report"},
+    "studies": {"judgments", "labels", "planning", "data", "learn", "evaluation", "report"},
     "cli": {
         "judgments",
         "labels",
         "planning",
         "data",
         "learn",
-        "evaluate",
+        "evaluation",
         "elicit",
         "report",
         "studies",
@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 HEAVY_ONLY_IN: dict[str, set[str]] = {
-    "torch": {"learn", "evaluate"},
+    "torch": {"learn", "evaluation"},
     "matplotlib": {"report"},
     "joblib": {"learn"},
     "dask": {"learn"},

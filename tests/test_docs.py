@@ -21,10 +21,10 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
 from sfumato.data import DATASETS
-from sfumato.evaluate.attacks import ATTACKS
-from sfumato.evaluate.corruptions import CORRUPTIONS
-from sfumato.evaluate.intervals import SEED_TESTS
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.attacks import ATTACKS
+from sfumato.evaluation.corruptions import CORRUPTIONS
+from sfumato.evaluation.intervals import SEED_TESTS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import QUESTIONS

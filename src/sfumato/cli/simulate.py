@@ -127,7 +127,7 @@ def _habits(name: str | None) -> "HabitsName | None":
 
 
 def _routing(route: str, seen: "LabelSet") -> "LabelSet | Literal['none'] | None":
-    from sfumato.evaluate.predictions import read_predictions
+    from sfumato.evaluation.predictions import read_predictions
 
     if route == "human":
         return None

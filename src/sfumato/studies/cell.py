@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.evaluate.attacks import Attack, run_attack
-from sfumato.evaluate.corruptions import corrupt
+from sfumato.evaluation.attacks import Attack, run_attack
+from sfumato.evaluation.corruptions import corrupt
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples, probabilities
 from sfumato.learn.fit import Presentation, fit, result_of

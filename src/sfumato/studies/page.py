@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.provenance import from_json
 from sfumato.report.drawing import Basis
 from sfumato.report.figures import calibration, curves, galleries, grouped, matrices, uncertainty

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from sfumato.errors import DataError
-from sfumato.evaluate.corruptions import CORRUPTIONS
+from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.judgments.formats import FORMATS
 from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS

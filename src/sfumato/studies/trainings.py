@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate.attacks import Attack
+from sfumato.evaluation.attacks import Attack
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples

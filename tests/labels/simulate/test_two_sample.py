@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from sfumato.evaluate.intervals import holm as holm_of_evaluate
+from sfumato.evaluation.intervals import holm as holm_of_evaluate
 from sfumato.labels.simulate.held_out import (
     MARGINALS,
     holm,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.report.drawing import Basis, Drawing, save
 from sfumato.report.figures import curves, galleries, grouped, matrices, uncertainty
 from sfumato.report.measure import Measure

@@ -8,9 +8,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate import alignment, strata
-from sfumato.evaluate.intervals import bootstrap_items
-from sfumato.evaluate.pairs import top_class
+from sfumato.evaluation import alignment, strata
+from sfumato.evaluation.intervals import bootstrap_items
+from sfumato.evaluation.metrics import top_class
 from sfumato.judgments.judgments import select
 from sfumato.labels import signals
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.data import ImageSet
-from sfumato.evaluate import duplicates
+from sfumato.evaluation import duplicates
 from sfumato.report.numbers import count
 from sfumato.report.summary import Finding
 from sfumato.studies.audit_files.found import AuditedFiles

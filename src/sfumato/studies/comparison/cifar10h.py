@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.data import cifar10
 from sfumato.errors import DataError
-from sfumato.evaluate.leaderboard import ensemble
+from sfumato.evaluation.score import ensemble
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.judgments.formats.reading import ReadOptions

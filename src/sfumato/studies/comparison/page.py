@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.report.drawing import Drawing
 from sfumato.report.figures import curves
 from sfumato.report.figures import scores as score_figures

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from sfumato.evaluate.alignment import correlate
+from sfumato.evaluation.alignment import correlate
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, possible_labels, top_probability

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.intervals import percentiles
+from sfumato.evaluation.intervals import percentiles
 from sfumato.labels.mixing import logistic
 from sfumato.studies.hmix.resampling import ends_of, group_means
 

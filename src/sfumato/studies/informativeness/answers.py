@@ -12,7 +12,7 @@ import polars as pl
 from scipy.stats import spearmanr
 
 from sfumato.errors import DataError
-from sfumato.evaluate.intervals import Interval, over_seeds
+from sfumato.evaluation.intervals import Interval, over_seeds
 from sfumato.planning.grid import PAPER, means, ratio_correlation
 from sfumato.planning.information import NOISE
 from sfumato.planning.worlds import PCA

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from sfumato.evaluate.intervals import over_seeds
+from sfumato.evaluation.intervals import over_seeds
 from sfumato.planning.cost import losses
 from sfumato.report.numbers import interval, signed
 from sfumato.studies.answers import Found, decided, missing

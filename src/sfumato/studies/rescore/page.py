@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.report.drawing import Basis
 from sfumato.report.figures import galleries, uncertainty
 from sfumato.report.figures import scores as score_figures

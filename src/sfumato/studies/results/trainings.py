@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.report.numbers import interval, number, signed
 from sfumato.scores import Difference, Score
 from sfumato.studies.analysis import Findings
