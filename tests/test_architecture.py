@@ -17,8 +17,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learn": {"labels"},
     "evaluation": {"labels"},
     "elicit": {"judgments"},
-    "report": {"judgments", "labels"},
-    "studies": {"judgments", "labels", "planning", "data", "learn", "evaluation", "report"},
+    "reporting": {"judgments", "labels"},
+    "studies": {"judgments", "labels", "planning", "data", "learn", "evaluation", "reporting"},
     "cli": {
         "judgments",
         "labels",
@@ -27,14 +27,14 @@ MAY_IMPORT: dict[str, set[str]] = {
         "learn",
         "evaluation",
         "elicit",
-        "report",
+        "reporting",
         "studies",
     },
 }
 
 HEAVY_ONLY_IN: dict[str, set[str]] = {
     "torch": {"learn", "evaluation"},
-    "matplotlib": {"report"},
+    "matplotlib": {"reporting"},
     "joblib": {"learn"},
     "dask": {"learn"},
     "distributed": {"learn"},

@@ -256,8 +256,8 @@ def test_a_preference_map_can_be_drawn_and_has_the_papers_shape() -> None:
 
 
 def test_maps_and_curves_are_what_the_report_draws() -> None:
-    figures = pytest.importorskip("sfumato.report.figures")
-    drawing = pytest.importorskip("sfumato.report.drawing")
+    figures = pytest.importorskip("sfumato.reporting.figures")
+    drawing = pytest.importorskip("sfumato.reporting.draw")
     table = ratio_table(["hard", "soft", "sparse"], items=[5, 9], classes=[4, 6], kept=[1, 2, 3])
     found = losses(table, betas=[0.01])
     basis = drawing.Basis(simulated=False)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.learn.examples import device_name
-from sfumato.report.drawing import Drawing, save
-from sfumato.report.page import Page, write
+from sfumato.reporting.draw import Drawing, save
+from sfumato.reporting.page import Page, write
 
 __all__ = [
     "Kind",

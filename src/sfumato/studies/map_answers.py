@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest, rankdata, ttest_1samp
 
 from sfumato.evaluation.intervals import bootstrap_statistics, percentiles
-from sfumato.report.numbers import interval, number, signed
+from sfumato.reporting.text import interval, number, signed
 from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import (
     Answer,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sfumato.learn.sweep import Engine, Progress
-from sfumato.report.datasheet import datasheet_of, to_markdown
+from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.studies.analysis import analyse
 from sfumato.studies.comparison.run import run_comparison
 from sfumato.studies.comparison.setting import Comparison

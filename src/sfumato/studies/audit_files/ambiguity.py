@@ -11,7 +11,7 @@ from sfumato.evaluation import alignment, cartography
 from sfumato.labels import signals
 from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import LabelSet
-from sfumato.report.numbers import count
+from sfumato.reporting.text import count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.people import PerItem, told_by_judgments, unsure_share
 from sfumato.studies.audit_files.reading import Given

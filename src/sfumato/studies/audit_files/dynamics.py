@@ -18,8 +18,7 @@ from sfumato.evaluation.cartography import (
 )
 from sfumato.labels import signals
 from sfumato.labels.labelset import LabelSet
-from sfumato.report.numbers import count
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding, count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.models import aligned_sentence
 from sfumato.studies.audit_files.reading import Given

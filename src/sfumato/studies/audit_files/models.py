@@ -10,7 +10,7 @@ from sfumato.errors import DataError
 from sfumato.evaluation import alignment, cartography, mode_shift, score, strata
 from sfumato.evaluation.alignment import entropy_table
 from sfumato.labels import signals
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.reading import Given
 from sfumato.studies.audit_files.sentences import NAMED, finding

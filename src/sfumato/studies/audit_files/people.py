@@ -18,8 +18,7 @@ from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.votes import counts, votes_of
 from sfumato.names import sorted_names
-from sfumato.report.numbers import count
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding, count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.reading import Given
 from sfumato.studies.audit_files.sentences import NAMED, between, finding, first_named, share_of

@@ -16,7 +16,7 @@ from sfumato.evaluation.intervals import Interval, over_seeds
 from sfumato.planning.grid import PAPER, means, ratio_correlation
 from sfumato.planning.information import NOISE
 from sfumato.planning.worlds import PCA
-from sfumato.report.numbers import interval, number, signed
+from sfumato.reporting.text import interval, number, signed
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.informativeness.study import SUBJECTS, Subject
 from sfumato.studies.verdicts import Claimed

@@ -4,7 +4,7 @@ import polars as pl
 
 from sfumato.evaluation.intervals import over_seeds
 from sfumato.planning.cost import losses
-from sfumato.report.numbers import interval, signed
+from sfumato.reporting.text import interval, signed
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.informativeness.answers import SMALL, Told
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from sfumato.planning.cost import losses, preferred
 from sfumato.planning.grid import means, recovered
-from sfumato.report.numbers import interval, number
+from sfumato.reporting.text import interval, number
 from sfumato.studies.informativeness.answers import Told, correlations
 
 __all__ = ["best_rows", "correlation_rows", "kept_rows", "noise_rows", "noise_shown", "rho_rows"]

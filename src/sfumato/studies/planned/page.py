@@ -5,8 +5,8 @@ import polars as pl
 from sfumato.planning.advise import plan_json
 from sfumato.planning.information import noisy
 from sfumato.provenance import Setting
-from sfumato.report.page import Block, Page, Section, Text
-from sfumato.report.tables import How, Table
+from sfumato.reporting.page import Block, Page, Section, Text
+from sfumato.reporting.tables import How, Table
 from sfumato.studies.planned.asked import Planned, error_of, with_title
 from sfumato.studies.planned.figures import Figures
 from sfumato.studies.planned.sentences import enough_people, headline

@@ -2,7 +2,7 @@
 
 from sfumato.planning.advise import Advice, Alternative, Task, other_items
 from sfumato.planning.information import regime
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding
 from sfumato.studies.planned.asked import Planned, with_title
 from sfumato.studies.planned.simulated import sizes_of, stands_for
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.report.measure import Measure
-from sfumato.report.summary import Finding, summarise
+from sfumato.reporting.text import Finding, Measure, summarise
 from sfumato.scores import Difference, Score
 
 MEASURES = {

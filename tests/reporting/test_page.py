@@ -6,12 +6,11 @@ import polars as pl
 import pytest
 
 from sfumato.provenance import Step
-from sfumato.report.drawing import Basis, Drawing
-from sfumato.report.figures import gallery, reliability
-from sfumato.report.measure import Measure
-from sfumato.report.page import Page, Section, Text, render, write
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table, differences_shown, score_matrix, scores_shown
+from sfumato.reporting.draw import Basis, Drawing
+from sfumato.reporting.figures import gallery, reliability
+from sfumato.reporting.page import Page, Section, Text, render, write
+from sfumato.reporting.tables import How, Table, differences_shown, score_matrix, scores_shown
+from sfumato.reporting.text import Finding, Measure
 from sfumato.scores import Difference, Score
 
 HOSTILE = "<script src='http://evil.example/x.js'>alert(1)</script>\"><img src=x onerror=alert(1)>"

@@ -3,8 +3,8 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.report.drawing import Basis, png_bytes
-from sfumato.report.figures import coefficient_curves, mix_gallery, pair_curves
+from sfumato.reporting.draw import Basis, png_bytes
+from sfumato.reporting.figures import coefficient_curves, mix_gallery, pair_curves
 
 BASIS = Basis(False, items=3, people=4)
 

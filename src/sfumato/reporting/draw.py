@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sfumato.errors import DataError
-from sfumato.report.numbers import count, seeds_text
+from sfumato.reporting.text import count, seeds_text
 
 __all__ = [
     "Basis",

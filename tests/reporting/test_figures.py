@@ -20,10 +20,10 @@ from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.report import figures
-from sfumato.report.drawing import Basis, Drawing
-from sfumato.report.figures import galleries
-from sfumato.report.measure import Measure
+from sfumato.reporting import figures
+from sfumato.reporting.draw import Basis, Drawing
+from sfumato.reporting.figures import galleries
+from sfumato.reporting.text import Measure
 from sfumato.scores import Difference, Score, differences_table, scores_table
 
 MEASURES = {

@@ -1,21 +1,137 @@
-"""Turn scores and differences into plain sentences, never more certain than their intervals.
-
-The rules: a difference is *found* only where its 95 % interval lies wholly on one side of zero, for
-every network it speaks of, and the test given with it, if any, agrees (p < 0.05). Everything else
-is *not found*, with its numbers, or a *caution*. "Not found" is never "equal".
-"""
+"""Turn numbers, metrics and differences into the words and sentences that a reader sees."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 from sfumato.errors import DataError
-from sfumato.report.measure import Measure, Measures, measure_of
-from sfumato.report.numbers import count, interval, number, signed
 from sfumato.scores import Difference, Score
 
-__all__ = ["REFERENCES", "Finding", "Kind", "summarise"]
+# Turn numbers into the text that a reader sees: three decimals, intervals in brackets.
+
+UNDEFINED = "not defined"
+MISSING = "–"
+ROUNDING = 1e-12
+"""A difference below this comes from the order of a sum."""
+
+
+def number(value: float | int | None) -> str:
+    """Three decimals; whole numbers as they are; tiny ones so that they do not read as zero.
+
+    >>> number(0.41249), number(2134), number(-0.00021), number(None), number(float("nan"))
+    ('0.412', '2,134', '-0.0002', '–', 'not defined')
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isnan(value):
+        return UNDEFINED
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value == 0:
+        return "0.000"
+    if abs(value) < 0.0005:  # three decimals would show 0.000 and hide the sign
+        return f"{value:.1g}"
+    return f"{value:,.3f}"
+
+
+def signed(value: float | None) -> str:
+    """A difference: as ``number``, with a plus where it is above zero.
+
+    >>> signed(0.25), signed(-0.25), signed(4e-17)
+    ('+0.250', '-0.250', '0.000')
+    """
+    if value is not None and abs(value) < ROUNDING:
+        value = 0.0
+    text = number(value)
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The interval in brackets, or nothing where there is none.
+
+    >>> interval(0.1, 0.25), interval(None, None)
+    ('[0.100, 0.250]', '')
+    """
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return ""
+    return f"[{number(low)}, {number(high)}]"
+
+
+def count(amount: int, thing: str) -> str:
+    """An amount with its noun.
+
+    >>> count(1, "item"), count(1000, "seed")
+    ('1 item', '1,000 seeds')
+    """
+    return f"{amount:,} {thing}" if amount == 1 else f"{amount:,} {thing}s"
+
+
+def seeds_text(seeds: Iterable[int]) -> str:
+    """How many seeds and which; a run of neighbours as a range.
+
+    >>> seeds_text((0, 1, 2)), seeds_text([4]), seeds_text((1, 5))
+    ('3 seeds (0 to 2)', '1 seed (4)', '2 seeds (1, 5)')
+    """
+    known = sorted(set(seeds))
+    if not known:
+        return "no seeds"
+    run = len(known) > 2 and known[-1] - known[0] == len(known) - 1
+    named = f"{known[0]} to {known[-1]}" if run else ", ".join(map(str, known))
+    return f"{count(len(known), 'seed')} ({named})"
+
+
+# What a reader must know of a metric: its name in words, which way is better, what it means.
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a metric is spoken of; handed in by whoever computed it."""
+
+    title: str
+    """"cross-entropy to people"."""
+    better: Better = "neither"
+    meaning: str = ""
+    """One sentence with the formula in words."""
+
+    @property
+    def axis(self) -> str:
+        """The title with its direction, for an axis.
+
+        >>> Measure("accuracy", "higher").axis
+        'accuracy (higher is better)'
+        """
+        match self.better:
+            case "lower" | "higher":
+                return f"{self.title} ({self.better} is better)"
+            case "neither":
+                return self.title
+            case _:
+                assert_never(self.better)
+
+
+Measures = Mapping[str, Measure]
+"""A metric's name to what is said of it."""
+
+
+def measure_of(measures: Measures, metric: str) -> Measure:
+    """The measure of a metric, or one that only repeats its name and judges nothing.
+
+    >>> measure_of({}, "second_best_accuracy").title
+    'second best accuracy'
+    """
+    return measures.get(metric, Measure(metric.replace("_", " ")))
+
+
+# Turn scores and differences into plain sentences, never more certain than their intervals.
+#
+# The rules: a difference is *found* only where its 95 % interval lies wholly on one side of zero,
+# for every network it speaks of, and the test given with it, if any, agrees (p < 0.05). Everything
+# else is *not found*, with its numbers, or a *caution*. "Not found" is never "equal".
 
 Kind = Literal["found", "not found", "caution"]
 LEVEL = 0.05

@@ -15,10 +15,9 @@ import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfumato.report.drawing import FAINT, INK, MARKED, Drawing, Made
-from sfumato.report.numbers import number
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table
+from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, number
 
 __all__ = ["Block", "Page", "Section", "Text", "render", "write"]
 

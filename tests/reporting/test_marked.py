@@ -1,9 +1,9 @@
 import numpy as np
 import polars as pl
 
-from sfumato.report.drawing import MARKED, Basis, Drawing
-from sfumato.report.figures import grid_maps
-from sfumato.report.figures.marked import mark_cell
+from sfumato.reporting.draw import MARKED, Basis, Drawing
+from sfumato.reporting.figures import grid_maps
+from sfumato.reporting.figures.scores import mark_cell
 
 
 def maps() -> Drawing:

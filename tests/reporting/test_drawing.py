@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from sfumato.errors import DataError
-from sfumato.report.drawing import (
+from sfumato.reporting.draw import (
     Basis,
     Drawing,
     finished,
@@ -19,7 +19,7 @@ from sfumato.report.drawing import (
     styles,
     written,
 )
-from sfumato.report.page import Page, Section, render, write
+from sfumato.reporting.page import Page, Section, render, write
 
 TAG = "simulated annotators"
 

@@ -7,9 +7,8 @@ from typing import Literal
 import polars as pl
 
 from sfumato.provenance import Provenance, Setting
-from sfumato.report.drawing import Made
-from sfumato.report.measure import Measures, measure_of
-from sfumato.report.numbers import interval, number, seeds_text, signed
+from sfumato.reporting.draw import Made
+from sfumato.reporting.text import Measures, interval, measure_of, number, seeds_text, signed
 from sfumato.scores import Difference, Score
 
 __all__ = ["How", "Table", "differences_shown", "score_matrix", "scores_shown"]

@@ -1,35 +1,42 @@
 """Turn tables into drawings; each function checks its columns and says which one is wrong."""
 
-from sfumato.report.figures.calibration import reliability
-from sfumato.report.figures.curves import (
+from sfumato.reporting.figures.curves import (
     against_annotators,
     against_items,
     against_seconds,
     attack_curves,
-    convergence,
-    learning_curves,
-    shift_ladder,
-    trade_off,
-)
-from sfumato.report.figures.galleries import contact_sheet, gallery, label_pairs
-from sfumato.report.figures.grouped import corruption_bars, mode_shift
-from sfumato.report.figures.matrices import confusion, correlation_matrix, grid_maps
-from sfumato.report.figures.mixing import coefficient_curves, mix_gallery, pair_curves
-from sfumato.report.figures.scores import (
-    by_arm,
-    by_stratum,
-    leaderboard,
-    paired_differences,
-    relation,
-)
-from sfumato.report.figures.uncertainty import (
     boxes,
     concentration,
+    convergence,
     data_map,
     entropy_histograms,
     entropy_tracking,
     histograms,
+    learning_curves,
     seconds_against_entropy,
+    shift_ladder,
+    trade_off,
+)
+from sfumato.reporting.figures.galleries import (
+    coefficient_curves,
+    contact_sheet,
+    gallery,
+    label_pairs,
+    mix_gallery,
+    pair_curves,
+)
+from sfumato.reporting.figures.scores import (
+    by_arm,
+    by_stratum,
+    confusion,
+    correlation_matrix,
+    corruption_bars,
+    grid_maps,
+    leaderboard,
+    mode_shift,
+    paired_differences,
+    relation,
+    reliability,
 )
 
 __all__ = [
