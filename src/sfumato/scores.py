@@ -11,17 +11,6 @@ import polars as pl
 from sfumato.errors import DataError
 from sfumato.provenance import Provenance, from_json, to_json
 
-__all__ = [
-    "Difference",
-    "Score",
-    "differences_table",
-    "read_differences",
-    "read_scores",
-    "scores_table",
-    "write_differences",
-    "write_scores",
-]
-
 
 @dataclass(frozen=True)
 class Score:

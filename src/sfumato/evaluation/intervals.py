@@ -17,24 +17,6 @@ from scipy.stats import wilcoxon as scipy_wilcoxon
 from sfumato.errors import DataError
 from sfumato.names import find
 
-__all__ = [
-    "LEVEL",
-    "SEED_TESTS",
-    "Interval",
-    "bootstrap_items",
-    "bootstrap_means",
-    "bootstrap_seeds",
-    "bootstrap_statistics",
-    "holm",
-    "over_seeds",
-    "over_seeds_and_items",
-    "paired_items",
-    "percentiles",
-    "seed_test",
-    "share_of_all_or_none",
-    "sign_flip",
-]
-
 LEVEL = 0.95
 """The share of studies in which an interval should hold the true value."""
 

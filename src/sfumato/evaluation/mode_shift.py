@@ -31,18 +31,6 @@ from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
 
-__all__ = [
-    "DEFAULT_METRICS",
-    "TESTED_ON",
-    "Estimate",
-    "Gain",
-    "ModeRow",
-    "ModeShift",
-    "Relabelling",
-    "mode_shift",
-    "mode_shift_table",
-]
-
 DEFAULT_METRICS = ("accuracy", "cross_entropy", "kl", "brier")
 
 TESTED_ON = ("original", "majority", "soft")

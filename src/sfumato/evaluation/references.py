@@ -13,16 +13,6 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.provenance import Step
 
-__all__ = [
-    "class_oracle",
-    "class_oracle_labels",
-    "entropy_floor",
-    "majority_class",
-    "mean_label",
-    "rms_calibration_floor",
-    "uniform",
-]
-
 
 def entropy_floor(human: LabelSet) -> float:
     """Mean entropy of the human labels in nats: no model has a lower cross-entropy to them.

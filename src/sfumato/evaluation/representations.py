@@ -22,18 +22,6 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, variance_of_top
 from sfumato.scores import Score, scores_table
 
-__all__ = [
-    "Curve",
-    "Likeness",
-    "cosine_similarity",
-    "likeness",
-    "performance_against_information",
-    "rated_similarity",
-    "softness",
-    "sweet_spot",
-    "vectors_of",
-]
-
 Matrix = NDArray[np.float64]  # (items, items)
 
 ROUNDING = 1e-12

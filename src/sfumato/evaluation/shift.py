@@ -26,8 +26,6 @@ from sfumato.evaluation.intervals import (
 from sfumato.evaluation.metrics import Metric, mean_of_defined, metric_named
 from sfumato.labels.labelset import LabelSet
 
-__all__ = ["Run", "ShiftStep", "gap_trends", "shift_ladder"]
-
 LADDER_METRICS = ("accuracy", "cross_entropy")
 
 Values = NDArray[np.float64]  # (seeds, items)

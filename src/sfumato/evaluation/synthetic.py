@@ -23,8 +23,6 @@ from sfumato.labels.signals import entropy
 from sfumato.provenance import is_simulated
 from sfumato.scores import Difference, Score
 
-__all__ = ["PerItemMetric", "agreement_of_modes", "audit_synthetic", "cross_scores", "leads"]
-
 PerItem = NDArray[np.float64]  # (items,)
 Masks = Mapping[str, NDArray[np.bool_]]
 

@@ -21,17 +21,6 @@ from sfumato.labels.alter import TIE_TOLERANCE, checked_counts
 from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 
-__all__ = [
-    "Agreement",
-    "WithinPerson",
-    "between_people",
-    "fleiss_kappa",
-    "krippendorff_interval",
-    "krippendorff_nominal",
-    "percent_agreement",
-    "within_person",
-]
-
 Counts = NDArray[np.float64] | NDArray[np.integer]  # (items, classes)
 Sums = NDArray[np.float64]  # (rows, parts): what each item or person adds to each sum
 

@@ -31,17 +31,6 @@ from sfumato.planning.cost import FORM_OF_QUESTION, Cost, Middle, kept_classes, 
 from sfumato.planning.weigh import contradictions, embedded, item_errors
 from sfumato.provenance import Step
 
-__all__ = [
-    "RECIPE_OF_QUESTION",
-    "ErrorRate",
-    "How",
-    "Piloted",
-    "error_rate",
-    "flipped",
-    "of_shared_items",
-    "pilot",
-]
-
 Array = NDArray[np.float64]
 
 How = Literal["ratings", "agreement", "repeats"]

@@ -11,8 +11,6 @@ from sfumato.reporting.draw import Made
 from sfumato.reporting.text import Measures, interval, measure_of, number, seeds_text, signed
 from sfumato.scores import Difference, Score
 
-__all__ = ["How", "Table", "differences_shown", "score_matrix", "scores_shown"]
-
 Across = Literal["arm", "network", "stratum", "against"]
 
 
