@@ -305,7 +305,7 @@ def _signals(signals: Mapping[str, PerItem]) -> dict[str, PerItem]:
 # Turn label sets and predictions into distributions of entropy, side by side (S1-56).
 #
 # Does a network come out as uncertain as the labels it learnt from? The question is about the whole
-# distribution of entropies, not item by item (for that see ``alignment``).
+# distribution of entropies, not item by item as above.
 
 
 def entropy_table(sources: Mapping[str, LabelSet]) -> pl.DataFrame:

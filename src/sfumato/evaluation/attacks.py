@@ -1,9 +1,8 @@
 """Turn images and labels into attacked images, and what a network believes on the way there.
 
 FGSM and PGD in the maximum norm, on pixels from 0 to 1: a network takes such images and
-normalises them itself, so that a bound is a bound on pixels. Which attacks there are is in
-``attack_kinds``, what became of a network under them in ``attack_curves``; both can be imported
-from here too.
+normalises them itself, so that a bound is a bound on pixels. ``ATTACKS`` names
+them; ``attack_curve`` and ``iteration_curve`` say what became of a network under them.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

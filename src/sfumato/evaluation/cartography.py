@@ -6,6 +6,8 @@ its target class, its *variability* the standard deviation (dividing by the numb
 *correctness* the share of epochs and seeds in which the target class is the most probable
 (Swayamdipta et al. 2020; S4-34). Which epochs count is said with every map: the original takes
 the first, paper 5 the last 5 of 40 (S4-22).
+
+Also here: whether training had ended, and lists of the items worth looking at.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """All metrics under the names that a person types: what each means, and its number in all.
 
 A metric is a function of two aligned label sets, ``human`` (the labels that count: people, their
-majority, the original labels) and ``model``. Those that are means over items live in
-``per_item`` and can be imported from here too, those about calibration in ``calibration``.
+majority, the original labels) and ``model``. Means over items come first, then
+numbers that are no such means, then calibration; ``METRICS`` names them all.
 """
 
 from collections.abc import Callable
@@ -250,7 +250,7 @@ def _second_choice(
 
 # Turn human labels and a model's beliefs into numbers that are no mean over items.
 #
-# As in ``calibration``, one function gives a row an item and another, ``…_of``, turns any selection
+# As for calibration, one function gives a row an item and another, ``…_of``, turns any selection
 # of those rows into the number, so that strata and bootstraps need not begin from the labels.
 
 Parts = NDArray[np.float64]  # (items, numbers)

@@ -1,7 +1,8 @@
 """Turn people's labels and a model's predictions into scores: every metric, stratum and interval.
 
 A number that does not exist (a stratum without items, a second choice where nobody has one) is
-NaN with a note, never left out. What a score is measured on is in ``measured``.
+NaN with a note, never left out. ``Measured`` holds the rows that a score
+is a summary of; ``leaderboard`` ranks models by their scores.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Turn one label set into another: smoothed, class-level, sharpened, in-filled, or a control.
+"""Turn one label set into another: smoothed, class-level, sharpened, sparse, or from fewer people.
 
 Every function returns a ``LabelSet`` whose last step says what was done and with which
-settings. Making labels sparse is in ``sparsify``, asking fewer people in ``subsample``.
+settings.
 """
 
 from collections.abc import Sequence

@@ -8,8 +8,8 @@ items. By measure:
 - ``total-variation``, ``jensen-shannon`` and ``excess``, which is E KL(p_M ‖ p) =
   H(p) - E H(p_M), the nats of cross-entropy that p pays for answers drawn from it (the other
   direction is infinite as soon as a class got no vote). From votes: by the fitted spread of
-  the chances behind them (``vote_mixture``). From soft answers: by how far apart means of
-  disjoint groups are (``split_answers``). Either way the interval takes in two extreme shapes
+  the chances behind them (a mixture). From soft answers: by how far apart means of
+  disjoint groups are. Either way the interval takes in two extreme shapes
   of what the pilot leaves open. Beyond as many people as the pilot had, rare answers it has
   not seen can still put the truth outside.
 """

@@ -396,7 +396,7 @@ def losses(
     """The loss of every row of ``recovered``, for every β and utility.
 
     ``recovered`` has the columns ``form``, ``kept`` (k̂ or null), ``items``, ``classes`` and
-    ``rho``, as ``ratios.ratio_table`` gives it. Without ``costs`` the paper's hold, which grow
+    ``rho``, as ``information.ratio_table`` gives it. Without ``costs`` the paper's hold, which grow
     with the number of inputs (S1-31); ``people`` is M, for all or by form. A cost that names
     its k̂ is taken in proportion at others. Adds ``cost``,
     ``utility``, ``beta``, ``loss``.

@@ -280,7 +280,7 @@ def means(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def recovered(table: pl.DataFrame, *, dimensions: int, flipped: float = 0.0) -> pl.DataFrame:
-    """What ``preference.losses`` reads, for worlds of one number of dimensions and error rate.
+    """What ``cost.losses`` reads, for worlds of one number of dimensions and error rate.
 
     Columns ``form``, ``kept``, ``items``, ``classes``, ``rho``, ``low``, ``high``, ``seeds``; only
     the forms that people can be asked for.

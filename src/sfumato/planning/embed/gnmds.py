@@ -5,7 +5,7 @@ Over positive semidefinite Gram matrices K with squared distances D_ab = K_aa + 
     minimise  λ tr K + Σ hinge(1 + D_anchor,near - D_anchor,far)                              (1)
 
 (Agarwal et al. 2007 with the trace as regulariser, which also centres K). The hinge is
-smoothed over a width δ, see ``lists``. λ is a share α of the least value at which K = 0 is best:
+smoothed over a width δ, see ``rankings``. λ is a share α of the least value at which K = 0 is best:
 λ = α · (largest eigenvalue of minus the loss's gradient at K = 0), so α means the same for any
 number of objects and answers.
 
@@ -13,8 +13,8 @@ K = XX' with X of as many columns as the smaller side has objects, plus one: the
 same minimum in X as in K, because what is orthogonal to the smaller side can share one axis, and
 no eigenvalues are needed on the way. X starts at the leading eigenvectors of minus the gradient at
 K = 0, a tiny random push added so that no column is stuck, at the scale where (1) is lowest; L-BFGS
-then lowers (1) in stages: a sketch of the loss at δ = 1 (see ``lists.add_loss``), then all of it at
-ever narrower δ until the width asked for. A stage stops when ten iterations lower (1) by less
+then lowers (1) in stages: a sketch of the loss at δ = 1 (see ``rankings.add_loss``), then all of it
+at ever narrower δ until the width asked for. A stage stops when ten iterations lower (1) by less
 than ``tolerance`` times its value. Stages before the last only give it a good start: they run in
 single precision and stop at a tolerance of ``ROUGH``.
 """
