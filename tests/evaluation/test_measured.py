@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from sfumato.evaluation.intervals import percentiles
 from sfumato.evaluation.score import draw, join, measure, moved_to, value_of
 from sfumato.labels.labelset import LabelSet
+from sfumato.stats import percentile_interval
 
 ITEMS = tuple(map(str, range(50)))
 
@@ -18,7 +18,7 @@ def test_moved_percentiles_lie_around_the_value_and_keep_their_width() -> None:
 
     low, high = moved_to(3.0, drawn)
 
-    plain = percentiles(drawn)
+    plain = percentile_interval(drawn)
     assert high - low == pytest.approx(plain.high - plain.low)
     assert (low + high) / 2 == pytest.approx(3, abs=0.1)
 

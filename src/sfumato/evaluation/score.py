@@ -15,18 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import (
-    Interval,
-    bootstrap_means,
-    bootstrap_statistics,
-    holm,
-    over_seeds,
-    over_seeds_and_items,
-    percentiles,
-    seed_test,
-    share_of_all_or_none,
-    sign_flip,
-)
 from sfumato.evaluation.metrics import METRICS, Metric, cross_entropy, top_class
 from sfumato.evaluation.references import class_oracle_labels
 from sfumato.labels.alter import majority_labels
@@ -35,6 +23,19 @@ from sfumato.labels.signals import entropy
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 from sfumato.scores import Difference, Score
+from sfumato.stats import (
+    Interval,
+    bootstrap_means,
+    bootstrap_statistics,
+    holm,
+    paired_t,
+    percentile_interval,
+    share_interval,
+    sign_flip,
+    student_interval,
+    two_way_interval,
+    wilcoxon,
+)
 
 # Turn labels and predictions into rows, one an item, that every score is a summary of.
 #
@@ -179,8 +180,8 @@ def item_interval(measured: Measured, places: Places, drawn: NDArray[np.float64]
         return moved_to(value, drawn)
     if measured.metric in SHARES and value in (0, 1):
         defined = int((~np.isnan(measured.rows[places, 0])).sum())
-        return share_of_all_or_none(value, defined)
-    return percentiles(drawn)
+        return share_interval(round(value * defined), defined)
+    return percentile_interval(drawn)
 
 
 def moved_to(value: float, drawn: NDArray[np.float64]) -> Interval:
@@ -189,7 +190,7 @@ def moved_to(value: float, drawn: NDArray[np.float64]) -> Interval:
     Resampling repeats items, which by itself raises a calibration error and lowers the worst
     class, so the draws lie beside the value and not around it.
     """
-    low, high = percentiles(drawn)
+    low, high = percentile_interval(drawn)
     if np.isnan(low) or np.isnan(value):
         return Interval(low, high)
     shift = float(np.nanmean(drawn)) - value
@@ -240,6 +241,14 @@ def _span(items: Sequence[str]) -> str:
 # Turn people's labels and a model's predictions into scores: every metric, stratum and interval.
 
 SeedInterval = Literal["seeds", "seeds and items"]
+
+SEED_TESTS: dict[str, Callable[[NDArray[np.float64], np.random.Generator], float]] = {
+    "paired t": lambda differences, _: paired_t(differences),
+    "sign-flip": lambda differences, rng: sign_flip(differences, rng=rng),
+    "wilcoxon": lambda differences, _: wilcoxon(differences),
+}
+"""Two-sided tests of paired differences over seeds. With six seeds ``sign-flip`` and ``wilcoxon``
+cannot go below 1/32, whatever the difference."""
 
 Number = TypeVar("Number", Score, Difference)
 
@@ -482,17 +491,18 @@ def _over_seeds(
 ) -> tuple[Interval, str]:
     match interval:
         case "seeds":
-            return over_seeds(values), "seeds"
+            return student_interval(values), "seeds"
         case "seeds and items":
             rows = np.stack([each.rows[chosen, 0] for each in same])  # (seeds, items)
             defined = rows[:, ~np.isnan(rows).any(axis=0)]
             ragged = (np.isnan(rows).any(axis=0) != np.isnan(rows).all(axis=0)).any()
             if not same[0].is_mean or ragged:  # no value for each seed and item
-                return over_seeds(values), "seeds"
+                return student_interval(values), "seeds"
             if same[0].metric in SHARES and defined.size and defined.mean() in (0, 1):
                 # every item right with every seed: what varies is which items there are
-                return share_of_all_or_none(float(defined.mean()), defined.shape[1]), "items"
-            return over_seeds_and_items(defined), "seeds and items"
+                right = round(float(defined.mean()) * defined.shape[1])
+                return share_interval(right, defined.shape[1]), "items"
+            return two_way_interval(defined), "seeds and items"
         case _:
             assert_never(interval)
 
@@ -521,8 +531,9 @@ def _seeds_apart(
         both = zip(mine, theirs, strict=True)
         apart = np.array([value_of(a, chosen) - value_of(b, chosen) for a, b in both])
         this = _difference(blank, mine[0], float(apart.mean()), chosen)
-        this = _with_interval(this, over_seeds(apart), "seeds")
-        found.append(_with_test(this, seed_test(test, apart, rng=rng), test))
+        this = _with_interval(this, student_interval(apart), "seeds")
+        p = find(SEED_TESTS, test, what="test")(apart, rng)
+        found.append(_with_test(this, p, test))
     return found
 
 
@@ -534,7 +545,7 @@ def _items_apart(
     for at, ((mine, *_), (theirs, *_)) in enumerate(pairs):
         apart = value_of(mine, chosen) - value_of(theirs, chosen)
         between = _between(drawn[2 * at], drawn[2 * at + 1])
-        interval = percentiles(between) if mine.is_mean else moved_to(apart, between)
+        interval = percentile_interval(between) if mine.is_mean else moved_to(apart, between)
         this = _with_interval(_difference(blank, mine, apart, chosen), interval, "items")
         p = _flip_items(mine, theirs, chosen, rng=rng, draws=draws)
         found.append(_with_test(this, p, "sign-flip over items"))
