@@ -113,9 +113,9 @@ def convert(
 def data_list(as_json: given.AsJson = False) -> None:
     """The data sets, with their licences and whether they are here."""
     from sfumato.cli import show
-    from sfumato.data import list_datasets
+    from sfumato.data import listing
 
-    print_found({"datasets": list_datasets()}, as_json, show.datasets)
+    print_found({"datasets": listing()}, as_json, show.datasets)
 
 
 @data_app.command("get")
@@ -123,11 +123,11 @@ def data_get(
     name: given.DatasetName,
 ) -> None:
     """Fetch the files of a data set that are missing, and check them."""
-    from sfumato.data import get, path_of
+    from sfumato.data import get, path
 
     with progress(f"Fetching {name}") as advance:
         fetched = get(name, advance)
-    typer.echo(f"{name} is in {path_of(name)}. {fetched.note}")
+    typer.echo(f"{name} is in {path(name)}. {fetched.note}")
 
 
 @data_app.command("check")
@@ -150,6 +150,6 @@ def data_path(
     name: given.DatasetName,
 ) -> None:
     """Where the files of a data set are, or would be."""
-    from sfumato.data import path_of
+    from sfumato.data import path
 
-    typer.echo(str(path_of(name)))
+    typer.echo(str(path(name)))

@@ -58,7 +58,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a study to the people who answer, until it is stopped."""
-    need_packages("pydantic", "sqlalchemy", "psycopg", "starlette", "uvicorn", "jinja2", "argon2")
+    need_packages("sqlalchemy", "psycopg", "starlette", "uvicorn", "jinja2", "argon2")
     from sfumato.elicit.web.security import check_address
     from sfumato.elicit.web.serve import check_workers, run_server
 

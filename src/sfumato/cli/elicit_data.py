@@ -30,7 +30,7 @@ Address = Annotated[
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 
 WHO = "command line"
-PACKAGES = ("pydantic", "sqlalchemy", "psycopg")
+PACKAGES = ("sqlalchemy", "psycopg")
 
 
 def export(

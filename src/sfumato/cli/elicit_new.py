@@ -91,7 +91,7 @@ def new(
     }  # fmt: skip
     if demo and any((images, classes, settings, *tables.values())):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
-    need_packages("pydantic", "sqlalchemy", "psycopg")
+    need_packages("sqlalchemy", "psycopg")
     changes = _changes(settings, assign or [])
     shortcuts = {"per_item": per_item, "mode": mode, "title": title}
     changes |= {key: value for key, value in shortcuts.items() if value is not None}
@@ -109,9 +109,9 @@ def new(
 
 def demo_digits() -> dict[str, Any]:
     """The images, labels and classes of a study of handwritten digits."""
-    from sfumato.data import digits
+    from sfumato.data import load
 
-    pictures = digits.load()
+    pictures = load("digits")
     names = [DIGITS[label] for label in pictures.labels]
     return {
         "images": dict(zip(pictures.items, pictures.images, strict=True)),

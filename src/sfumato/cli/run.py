@@ -58,7 +58,7 @@ def run(
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from dataclasses import replace
 
-    from sfumato.data.fetch import data_folder
+    from sfumato.data import data_folder
     from sfumato.errors import DataError
     from sfumato.studies.hmix.study import HMixStudy
     from sfumato.studies.rescore.study import RescoreStudy
@@ -100,7 +100,7 @@ def report(
 
 
 def _try(study: "AnyStudy", measured: Path | None) -> None:
-    from sfumato.data.fetch import data_folder
+    from sfumato.data import data_folder
     from sfumato.studies.dry import dry_run
 
     found = dry_run(study, data=data_folder(), measured=measured, stage=say)

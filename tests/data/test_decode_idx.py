@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.data.idx import idx_images, read_idx
+from sfumato.data import load
+from sfumato.data.decode import read_idx
 from sfumato.errors import DataError
+
+IMAGES, LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
 
 
 def idx(values: NDArray[np.uint8]) -> bytes:
@@ -41,19 +44,17 @@ def test_reading_gives_back_what_was_written(
 def test_pictures_and_labels_become_an_image_set(tmp_path: Path) -> None:
     pictures = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
 
-    images = idx_images(
-        name="toys",
-        images=write(tmp_path / "images.gz", idx(pictures)),
-        labels=write(tmp_path / "labels.gz", idx(np.array([1, 0, 1], np.uint8))),
-        classes=("cat", "dog"),
-        split="test",
-    )
+    (tmp_path / "mnist").mkdir()
+    write(tmp_path / "mnist" / IMAGES, idx(pictures))
+    write(tmp_path / "mnist" / LABELS, idx(np.array([1, 0, 1], np.uint8)))
+
+    images = load("mnist", "test", tmp_path)
 
     assert images.items == ("0", "1", "2")
     assert np.array_equal(images.images[..., 0], pictures)
     assert images.labels.tolist() == [1, 0, 1]
     assert images.split == ("test",) * 3
-    assert set(images.provenance[0].inputs) == {"images.gz", "labels.gz"}
+    assert set(images.provenance[0].inputs) == {IMAGES, LABELS}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,9 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_labels_in_place_of_pictures_are_refused(tmp_path: Path) -> None:
-    labels = write(tmp_path / "labels.gz", idx(np.zeros(3, np.uint8)))
+    (tmp_path / "mnist").mkdir()
+    for name in (IMAGES, LABELS):
+        write(tmp_path / "mnist" / name, idx(np.zeros(3, np.uint8)))
 
-    with pytest.raises(DataError, match=r"labels\.gz holds 1 dimensions; pictures have 3"):
-        idx_images(name="toys", images=labels, labels=labels, classes=("a",), split="test")
+    with pytest.raises(DataError, match=r"t10k-images.* holds 1 dimensions; pictures have 3"):
+        load("mnist", "test", tmp_path)

@@ -2,16 +2,15 @@
 
 import tarfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.data import cifar10c
+from sfumato.data import load
 from sfumato.errors import DataError, UnknownName
 
-Severity = Literal[1, 2, 3, 4, 5]
 LABELS = np.tile(np.array([4, 7], np.uint8), 5)
 FOG = np.random.default_rng(1).integers(0, 256, (10, 32, 32, 3), dtype=np.uint8)
 
@@ -36,24 +35,26 @@ def packed(folder: Path, labels: NDArray[Any] = LABELS, fog: NDArray[Any] = FOG)
 
 @pytest.mark.parametrize("make", [unpacked, packed])
 @pytest.mark.parametrize("severity", [1, 3, 5])
-def test_a_severity_is_its_fifth_of_the_file(make: Any, severity: Severity, tmp_path: Path) -> None:
+def test_a_severity_is_its_fifth_of_the_file(make: Any, severity: int, tmp_path: Path) -> None:
     folder = make(tmp_path)
 
-    images = cifar10c.load("fog", severity, folder)
+    images = load("cifar10c", "fog", folder, severity=severity)
 
     assert np.array_equal(images.images, FOG[2 * severity - 2 : 2 * severity])
     assert images.labels.tolist() == [4, 7]
     assert images.items == ("0", "1")
-    assert images.provenance[0].settings == {"corruption": "fog", "severity": severity}
+    assert images.provenance[0].settings == {"part": "fog", "severity": severity}
 
 
 def test_unknown_corruption_gets_a_suggestion_and_severity_its_limits(tmp_path: Path) -> None:
     folder = unpacked(tmp_path)
 
     with pytest.raises(UnknownName, match="Did you mean 'gaussian_noise'"):
-        cifar10c.load("gausian_noise", 1, folder)
-    with pytest.raises(DataError, match="severity 6 does not exist"):
-        cifar10c.load("fog", 6, folder)  # type: ignore[arg-type]
+        load("cifar10c", "gausian_noise", folder, severity=1)
+    with pytest.raises(DataError, match="severity 6 does not exist; `severity` goes from 1 to 5"):
+        load("cifar10c", "fog", folder, severity=6)
+    with pytest.raises(DataError, match="severity None does not exist"):
+        load("cifar10c", "fog", folder)
 
 
 @pytest.mark.parametrize("make", [unpacked, packed])
@@ -75,7 +76,7 @@ def test_file_that_does_not_fit_is_named(
     folder = make(tmp_path, labels, fog)
 
     with pytest.raises(DataError, match=sentence):
-        cifar10c.load("fog", 1, folder)
+        load("cifar10c", "fog", folder, severity=1)
 
 
 def test_truncated_and_missing_arrays_are_named(tmp_path: Path) -> None:
@@ -84,32 +85,32 @@ def test_truncated_and_missing_arrays_are_named(tmp_path: Path) -> None:
 
     (place / "fog.npy").write_bytes(whole[:-1])
     with pytest.raises(DataError, match=r"fog\.npy ends before picture 10 of 10"):
-        cifar10c.load("fog", 5, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=5)
     (place / "fog.npy").write_bytes(whole[:20])
     with pytest.raises(DataError, match=r"fog\.npy is not a NumPy file"):
-        cifar10c.load("fog", 5, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=5)
     (place / "labels.npy").write_bytes(b"")
     with pytest.raises(DataError, match=r"labels\.npy is not a NumPy file"):
-        cifar10c.load("fog", 5, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=5)
     (place / "labels.npy").unlink()
     with pytest.raises(DataError, match=r"CIFAR-10-C has no labels\.npy"):
-        cifar10c.load("fog", 5, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=5)
 
 
 def test_damaged_archive_and_missing_members_are_named(tmp_path: Path) -> None:
     path = packed(tmp_path) / "cifar10c" / "CIFAR-10-C.tar"
 
     with pytest.raises(DataError, match=r"CIFAR-10-C\.tar has no snow\.npy"):
-        cifar10c.load("snow", 1, tmp_path)
+        load("cifar10c", "snow", tmp_path, severity=1)
     whole = path.read_bytes()
     path.write_bytes(whole[:10_000])
     with pytest.raises(DataError, match=r"CIFAR-10-C\.tar|fog\.npy"):
-        cifar10c.load("fog", 5, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=5)
     path.write_bytes(b"x" * 600)
     with pytest.raises(DataError, match=r"CIFAR-10-C\.tar is damaged"):
-        cifar10c.load("fog", 1, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=1)
 
 
 def test_nothing_here_gets_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"`sfumato data get cifar10c`"):
-        cifar10c.load("fog", 1, tmp_path)
+        load("cifar10c", "fog", tmp_path, severity=1)

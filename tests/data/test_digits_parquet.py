@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from sfumato.data import soft_digits
+from sfumato.data import load
+from sfumato.data.digits import read_digit_images
 from sfumato.errors import DataError
 from sfumato.labels.soft_digits import read_soft_digits
 
@@ -58,7 +59,7 @@ def stored(folder: Path, **columns: list[Any]) -> Path:
 def test_pictures_are_the_same_however_stored(images: list[Any], tmp_path: Path) -> None:
     stored(tmp_path, images=images)
 
-    found = soft_digits.load(tmp_path)
+    found = load("soft-digits", folder=tmp_path)
 
     assert np.array_equal(found.images, PIXELS[..., None])
     assert found.items == ("17", "4", "99")
@@ -69,7 +70,7 @@ def test_pictures_are_the_same_however_stored(images: list[Any], tmp_path: Path)
 def test_items_are_those_of_the_labels_in_the_same_file(tmp_path: Path) -> None:
     path = stored(tmp_path)
 
-    assert soft_digits.read(path).items == read_soft_digits(path).weighted.items
+    assert read_digit_images(path).items == read_soft_digits(path).weighted.items
 
 
 def test_original_label_that_is_a_distribution_counts_as_its_largest_class(
@@ -81,13 +82,13 @@ def test_original_label_that_is_a_distribution_counts_as_its_largest_class(
 
     path = stored(tmp_path, original_labels=probs)
 
-    assert soft_digits.read(path).labels.tolist() == [3, 8, 0]
+    assert read_digit_images(path).labels.tolist() == [3, 8, 0]
 
 
 def test_without_splits_all_are_in_one(tmp_path: Path) -> None:
     path = stored(tmp_path, split=[])
 
-    assert soft_digits.read(path).split == ("all",) * 3
+    assert read_digit_images(path).split == ("all",) * 3
 
 
 @pytest.mark.parametrize(
@@ -118,15 +119,15 @@ def test_what_does_not_fit_is_named(
     path = stored(tmp_path, **columns)
 
     with pytest.raises(DataError, match=sentence):
-        soft_digits.read(path)
+        read_digit_images(path)
 
 
 def test_truncated_and_missing_files_are_named(tmp_path: Path) -> None:
     path = stored(tmp_path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(DataError, match=r"soft-digits\.parquet cannot be read"):
-        soft_digits.load(tmp_path)
+        load("soft-digits", folder=tmp_path)
 
     path.unlink()
     with pytest.raises(DataError, match=r"`sfumato data get soft-digits`"):
-        soft_digits.load(tmp_path)
+        load("soft-digits", folder=tmp_path)

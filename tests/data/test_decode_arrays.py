@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.data import DATASETS, cifar10_1
+from sfumato.data import DATASETS, load
 from sfumato.errors import DataError
 
 PICTURES = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8)
@@ -30,7 +30,7 @@ def test_versions_are_read_apart(tmp_path: Path) -> None:
     stored(tmp_path)
     stored(tmp_path, PICTURES[:2], LABELS[:2], "v4")
 
-    v6, v4 = cifar10_1.load("v6", tmp_path), cifar10_1.load("v4", tmp_path)
+    v6, v4 = load("cifar10.1", "v6", tmp_path), load("cifar10.1", "v4", tmp_path)
 
     assert np.array_equal(v6.images, PICTURES)
     assert v6.labels.tolist() == [3, 0, 9]
@@ -54,12 +54,20 @@ def test_described_sizes_are_those_of_2021_and_2000_pictures() -> None:
 @pytest.mark.parametrize(
     ("images", "labels", "sentence"),
     [
-        (PICTURES[:2], LABELS, r"v6_data\.npy holds uint8 of shape \(2, .* 3 labels"),
+        (
+            PICTURES[:2],
+            LABELS,
+            r"v6_data\.npy holds uint8 of shape \(2, .*; expected uint8 of shape \(3,",
+        ),
         (PICTURES.astype(float), LABELS, r"v6_data\.npy holds float64"),
-        (PICTURES[..., 0], LABELS, r"v6_data\.npy .* expected numbers in 4 dimensions"),
-        (PICTURES, np.array([0, 10, 1]), r"v6_labels\.npy holds the label 10; .* 0 to 9"),
+        (PICTURES[..., 0], LABELS, r"v6_data\.npy holds uint8 of shape \(3, 32, 32\); expected"),
+        (PICTURES, np.array([0, 10, 1]), r"v6_labels\.npy holds the label 10 in row 1; .* 0 to 9"),
         (PICTURES, np.array([0, -1, 1]), r"v6_labels\.npy holds the label -1"),
-        (PICTURES, LABELS / 2, r"v6_labels\.npy holds the label float64"),
+        (
+            PICTURES,
+            LABELS / 2,
+            r"v6_labels\.npy holds float64 of shape \(3,\); expected one whole number",
+        ),
     ],
 )
 def test_file_that_does_not_fit_is_named(
@@ -68,12 +76,12 @@ def test_file_that_does_not_fit_is_named(
     folder = stored(tmp_path, images, labels)
 
     with pytest.raises(DataError, match=sentence):
-        cifar10_1.load("v6", folder)
+        load("cifar10.1", "v6", folder)
 
 
 def test_truncated_file_is_named(tmp_path: Path) -> None:
     path = stored(tmp_path) / "cifar10.1" / "cifar10.1_v6_data.npy"
     path.write_bytes(path.read_bytes()[:-1])
 
-    with pytest.raises(DataError, match=r"v6_data\.npy is not a NumPy file"):
-        cifar10_1.load("v6", tmp_path)
+    with pytest.raises(DataError, match=r"v6_data\.npy ends before picture 3 of 3\. Get it again"):
+        load("cifar10.1", "v6", tmp_path)

@@ -10,14 +10,13 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.data import cifar10
-from sfumato.data.images import ImageSet
+from sfumato.data import ImageSet, load
 from sfumato.errors import DataError
 
 
 @pytest.fixture(scope="module")
 def real(data_folder: Path) -> ImageSet:
-    return cifar10.load("test", data_folder)
+    return load("cifar10", "test", data_folder)
 
 
 def picture(pixels: NDArray[np.uint8], kind: str = "PNG") -> bytes:
@@ -72,7 +71,7 @@ def test_lossless_members_in_any_order_are_read_by_their_number(tmp_path: Path) 
     pixels = np.arange(2 * 32 * 32 * 3, dtype=np.uint32).astype(np.uint8).reshape(2, 32, 32, 3)
     members = {"x/00001.png": picture(pixels[1]), "x/00000.png": picture(pixels[0])}
 
-    images = cifar10.load("train", archive(tmp_path, members, [3, 5]))
+    images = load("cifar10", "train", archive(tmp_path, members, [3, 5]))
 
     assert np.array_equal(images.images, pixels)
     assert images.split == ("train", "train")
@@ -89,7 +88,7 @@ def test_lossless_members_in_any_order_are_read_by_their_number(tmp_path: Path) 
         ),
         (
             {"00000.png": picture(np.zeros((28, 28), np.uint8))},
-            r"shape \(28, 28\); expected 32 × 32 pixels in colour",
+            r"shape \(28, 28\); expected 32 × 32 pixels",
         ),
     ],
 )
@@ -97,7 +96,7 @@ def test_broken_member_is_named(tmp_path: Path, members: dict[str, bytes], sente
     folder = archive(tmp_path, members, [0])
 
     with pytest.raises(DataError, match=sentence):
-        cifar10.load("train", folder)
+        load("cifar10", "train", folder)
 
 
 def test_damaged_archive_is_named(tmp_path: Path) -> None:
@@ -105,12 +104,12 @@ def test_damaged_archive_is_named(tmp_path: Path) -> None:
     (folder / "cifar10" / "train.zip").write_bytes(b"no archive")
 
     with pytest.raises(DataError, match=r"train\.zip is damaged"):
-        cifar10.load("train", folder)
+        load("cifar10", "train", folder)
 
 
 def test_missing_archive_gets_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test\.zip is missing\. `sfumato data get cifar10`"):
-        cifar10.load("test", tmp_path)
+        load("cifar10", "test", tmp_path)
 
 
 def test_some_items_are_read_in_the_order_asked_for(tmp_path: Path) -> None:
@@ -119,7 +118,7 @@ def test_some_items_are_read_in_the_order_asked_for(tmp_path: Path) -> None:
     del members["00001.png"]  # what is not asked for may be missing
     folder = archive(tmp_path, members, [7, 8, 9])
 
-    found = cifar10.load("train", folder, items=["2", "0"])
+    found = load("cifar10", "train", folder, items=["2", "0"])
 
     assert found.items == ("2", "0")
     assert found.labels.tolist() == [9, 7]
@@ -130,4 +129,4 @@ def test_item_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = archive(tmp_path, {}, [7, 8])
 
     with pytest.raises(DataError, match=r"no item '2' in the train part .* '0' to '1'"):
-        cifar10.load("train", folder, items=["2"])
+        load("cifar10", "train", folder, items=["2"])

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.data import cinic10
-from sfumato.errors import DataError
+from sfumato.data import load
+from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats.datasets import CIFAR10
 
 
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_split_has_all_pictures_under_the_class_of_their_folder(folder: Path) -> None:
-    images = cinic10.load("valid", folder=folder)
+    images = load("cinic10", "valid", folder)
 
     assert len(images) == 20
     assert images.classes == CIFAR10
@@ -41,21 +41,21 @@ def test_a_split_has_all_pictures_under_the_class_of_their_folder(folder: Path) 
 
 def test_imagenet_part_has_none_of_cifar10_and_both_make_the_whole(folder: Path) -> None:
     whole, imagenet, cifar = (
-        cinic10.load("valid", part, folder) for part in ("all", "imagenet", "cifar10")
+        load("cinic10", "valid", folder, subset=subset) for subset in ("all", "imagenet", "cifar10")
     )
 
     assert imagenet.items[3] == "cat/n02121623_77"
     assert imagenet.images.min() == 100
     assert cifar.images.max() == 9
     assert sorted(imagenet.items + cifar.items) == sorted(whole.items)
-    assert imagenet.provenance[0].settings["part"] == "imagenet"
+    assert imagenet.provenance[0].settings["subset"] == "imagenet"
 
 
 def test_grey_pictures_become_colours_of_equal_parts(folder: Path) -> None:
     grey = np.arange(1_024, dtype=np.uint16).astype(np.uint8).reshape(32, 32)
     save(folder / "cinic10" / "valid" / "cat" / "n02121623_77.png", grey)
 
-    images = cinic10.load("valid", "imagenet", folder)
+    images = load("cinic10", "valid", folder, subset="imagenet")
 
     assert np.array_equal(images.images[3], np.stack([grey] * 3, axis=2))
 
@@ -64,23 +64,28 @@ def test_broken_and_odd_pictures_are_named(folder: Path) -> None:
     odd = folder / "cinic10" / "valid" / "dog" / "n1_1.png"
     odd.write_bytes(b"not a picture")
     with pytest.raises(DataError, match=r"dog/n1_1\.png is no readable picture"):
-        cinic10.load("valid", folder=folder)
+        load("cinic10", "valid", folder)
 
     save(odd, np.zeros((32, 31, 3), np.uint8))
     with pytest.raises(DataError, match=r"dog/n1_1\.png has the shape \(32, 31, 3\)"):
-        cinic10.load("valid", folder=folder)
+        load("cinic10", "valid", folder)
 
 
 def test_missing_folders_and_empty_parts_are_named(folder: Path) -> None:
     with pytest.raises(DataError, match=r"cinic10/test is missing"):
-        cinic10.load("test", folder=folder)
+        load("cinic10", "test", folder)
 
     for path in (folder / "cinic10" / "valid").rglob("cifar10-*.png"):
         path.unlink()
     with pytest.raises(DataError, match="no PNG pictures of the part 'cifar10'"):
-        cinic10.load("valid", "cifar10", folder)
+        load("cinic10", "valid", folder, subset="cifar10")
 
     (folder / "cinic10" / "valid" / "ship" / "n02121628_77.png").unlink()
     (folder / "cinic10" / "valid" / "ship").rmdir()
     with pytest.raises(DataError, match=r"valid/ship is missing"):
-        cinic10.load("valid", folder=folder)
+        load("cinic10", "valid", folder)
+
+
+def test_misspelt_subset_gets_a_suggestion(folder: Path) -> None:
+    with pytest.raises(UnknownName, match="No subset of cinic10 is called 'imagnet'"):
+        load("cinic10", "valid", folder, subset="imagnet")
