@@ -13,8 +13,6 @@ from sfumato.cli.elicit_data import need_packages
 from sfumato.cli.elicit_new import StudyFolder
 from sfumato.cli.progress import say
 
-__all__ = ["elicit_app", "way_in"]
-
 elicit_app = typer.Typer(help="Ask people: make, run and end a collection of answers.")
 for command in (
     elicit_new.new,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from sfumato.elicit.storage.copy import Contents
     from sfumato.elicit.storage.database import Database
 
-__all__ = ["backup", "close", "copy", "export", "need_packages", "restore", "status", "withdraw"]
-
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.")]
 Address = Annotated[
     str | None,

@@ -25,14 +25,6 @@ from sfumato.plan.information import FEWEST, Options, constraints
 from sfumato.plan.ratios import noisy
 from sfumato.plan.times import FORM_OF_QUESTION
 
-__all__ = [
-    "RECIPE_OF_FORM",
-    "answers_to_converge",
-    "change_by_one_more",
-    "dashboard_with",
-    "measures_for",
-]
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

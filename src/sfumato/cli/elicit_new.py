@@ -11,8 +11,6 @@ from sfumato.cli.elicit_data import need_packages
 from sfumato.cli.progress import progress
 from sfumato.errors import DataError, UnknownName
 
-__all__ = ["StudyFolder", "demo_digits", "new"]
-
 StudyFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the study.")]
 ImagesPath = Annotated[
     Path | None, typer.Option("--images", help="Folder or zip archive of images.")

@@ -15,19 +15,6 @@ from dataclasses import dataclass
 
 from sfumato.errors import SfumatoError
 
-__all__ = [
-    "BadAnswer",
-    "Closed",
-    "Conflict",
-    "Fault",
-    "Forbidden",
-    "Refused",
-    "TooMany",
-    "Unavailable",
-    "UnknownToken",
-    "UnknownTrial",
-]
-
 
 @dataclass(frozen=True)
 class Fault:

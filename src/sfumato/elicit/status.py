@@ -12,8 +12,6 @@ from sfumato.elicit.storage.copy import snapshot
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import get_meta
 
-__all__ = ["status_of"]
-
 
 def status_of(connection: Connection, study: ElicitStudy, *, now: float) -> dict[str, Any]:
     """Everything ``sfumato elicit status`` prints, ready for ``json.dumps``.

@@ -16,8 +16,6 @@ from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Databas
 from sfumato.elicit.storage.writer import run_once
 from sfumato.errors import DataError
 
-__all__ = ["Withdrawn", "forget_identity", "person_called", "scrub", "withdraw_person"]
-
 ATTEMPTS = 20
 PAUSE_SECONDS = 0.25
 

@@ -21,8 +21,6 @@ from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.writer import Writer
 from sfumato.names import find
 
-__all__ = ["ACTS", "Act", "decide_pay", "note", "open_places", "perform"]
-
 LONGEST_REASON = 500
 MOST_PLACES = 1_000
 """Of one item; as for ``per_item``."""

@@ -44,8 +44,6 @@ from sfumato.elicit.web.replies import Throttled
 from sfumato.elicit.web.tokens import admin_key_matches, form_token
 from sfumato.errors import DataError, SfumatoError
 
-__all__ = ["Office", "admin_app", "server_is_stopping"]
-
 EVENT_SECONDS = 2.0
 """The page hears of changes at most this often."""
 STEP_SECONDS = 0.25

@@ -18,8 +18,6 @@ from sfumato.elicit.web.tokens import (
     new_admin_session,
 )
 
-__all__ = ["COOKIE", "Door", "check_form", "give_cookie", "name_of", "session_in", "take_cookie"]
-
 COOKIE = "sfumato_admin"
 TRIES_PER_MINUTE = 5
 """Of one address; all addresses together may try six times as often."""

@@ -7,8 +7,6 @@ from typing import Any
 
 import jinja2
 
-__all__ = ["as_json", "page"]
-
 TEMPLATES = Path(__file__).parent.parent / "templates"
 CHART_WIDTH, CHART_HEIGHT = 320, 90
 

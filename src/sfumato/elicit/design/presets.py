@@ -25,8 +25,6 @@ from sfumato.elicit.making.fit import fit_layout
 from sfumato.judgments.mixed import THESIS_COEFFICIENTS
 from sfumato.names import find
 
-__all__ = ["PRESETS", "Preset", "Shows", "preset_settings", "preset_study"]
-
 Shows = Literal["image", "image-and-class", "pair", "triplet", "mix"]
 """What one trial shows: see ``stimuli``."""
 

@@ -7,8 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.errors import DataError
 
-__all__ = ["Check", "Layout", "Platform", "Recruiting", "Settings", "Text", "Welcome"]
-
 Platform = Literal["prolific", "mturk", "link"]
 """Where people come from; "link" takes an id from any parameter of the address."""
 

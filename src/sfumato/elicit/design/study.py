@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from sfumato.elicit.design.settings import (
     Check,
     Layout,
-    Platform,
     Recruiting,
     Settings,
     Text,
@@ -28,23 +27,6 @@ from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.quality.rules import RULES
 from sfumato.judgments.question import ask
 from sfumato.names import find
-
-__all__ = [
-    "TABLES",
-    "Check",
-    "ElicitStudy",
-    "Form",
-    "Layout",
-    "Mode",
-    "Platform",
-    "Recruiting",
-    "Welcome",
-    "check_classes",
-    "read_settings",
-    "read_study",
-    "study_from",
-    "write_study",
-]
 
 Form = Literal[
     "choose-one",

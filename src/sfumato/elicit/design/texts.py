@@ -3,18 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "BACK",
-    "CONSENT",
-    "DEBRIEF",
-    "OTHERS",
-    "SLIDERS_COMPREHENSION",
-    "TOP_TWO_COMPREHENSION",
-    "TOP_TWO_INSTRUCTIONS",
-    "TOP_TWO_PROMPTS",
-    "asks",
-]
-
 CONSENT = (
     "You are invited to take part in a study of how people see images. You will be asked about a "
     "number of images, one after the other.",

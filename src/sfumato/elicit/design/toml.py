@@ -6,8 +6,6 @@ from typing import Any
 
 from sfumato.errors import DataError
 
-__all__ = ["as_toml"]
-
 
 def as_toml(settings: Mapping[str, Any], name: str = "") -> str:
     """A table: first its values, then the tables in it.

@@ -26,8 +26,6 @@ from sfumato.judgments.question import Question
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
 
-__all__ = ["BESIDE", "Exported", "collected"]
-
 BESIDE: dict[str, str] = {
     "repeats": "main trials that the same person saw again",
     "checks": "attention checks",

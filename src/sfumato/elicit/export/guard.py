@@ -2,8 +2,6 @@
 
 import polars as pl
 
-__all__ = ["GUARD", "guarded"]
-
 GUARD = "'"
 """Put before a text that a spreadsheet would take for a formula."""
 

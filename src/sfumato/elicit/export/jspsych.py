@@ -18,8 +18,6 @@ from sfumato.judgments.formats import Readable
 from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import Judgments
 
-__all__ = ["write_jspsych"]
-
 _TASKS = {"first": "spec_conf", "repeat": "rerun_spec_conf"}
 """What the two kinds of main trials are called in the CIFAR-10S export."""
 

@@ -16,8 +16,6 @@ from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import RULED_OUT
 
-__all__ = ["write_label_studio", "write_potato"]
-
 CONTROL = "label"
 """What the one question is called in both tools."""
 

@@ -8,8 +8,6 @@ from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.people import hourly_pay
 from sfumato.elicit.live.tally import Tally
 
-__all__ = ["convergence", "median_seconds", "places_to_open", "told_by_answers"]
-
 
 def places_to_open(live: Live) -> dict[int, int]:
     """More places for each item that has all its answers and has not converged, by stimulus.

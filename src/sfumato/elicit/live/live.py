@@ -29,8 +29,6 @@ from sfumato.elicit.live.tally import (
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.storage.database import Connection, Database
 
-__all__ = ["Live"]
-
 OVERLAP_SECONDS = 5.0
 """Answers are read again for so long: two that come at once may be stored in any order."""
 SWEEP_SECONDS = 30.0

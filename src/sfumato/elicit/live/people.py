@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from sfumato.elicit.design.settings import Recruiting
 
-__all__ = ["People", "Person", "Session", "Status", "hourly_pay", "is_running", "status_of"]
-
 Status = Literal["active", "away", "finished", "dropped out", "screened out"]
 
 ACTIVE_SECONDS = 300

@@ -6,27 +6,6 @@ from sqlalchemy import bindparam as given
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import prepare
 
-__all__ = [
-    "ANSWERS_AFTER_TRIAL",
-    "ANSWERS_SINCE",
-    "AUDIT_AFTER",
-    "COUNT_ANSWERS",
-    "FLAGS_AFTER",
-    "LATEST_AUDIT",
-    "PEOPLE",
-    "PEOPLE_AFTER",
-    "PERSON",
-    "REPLIES",
-    "RESERVED",
-    "SESSIONS",
-    "SESSIONS_AFTER",
-    "SESSIONS_RUNNING",
-    "SESSION_BY_ID",
-    "UNITS",
-    "UNIT_STATE",
-    "UNIT_STATES",
-]
-
 _answer, _trial, _session = store.answer, store.trial, store.session
 _participant, _stimulus = store.participant, store.stimulus
 _audit, _flag, _reply = store.audit, store.flag, store.reply

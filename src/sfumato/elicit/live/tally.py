@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from sfumato.elicit.live.measures import Array, Codes, Measures
 from sfumato.judgments.judgments import VIEWS
 
-__all__ = ["Groups", "Tally", "Units", "add_answers", "drop_person", "set_in_data", "take_rows"]
-
 ROW = np.dtype(
     [
         ("trial", np.int64),

@@ -21,8 +21,6 @@ from sfumato.judgments.judgments import VIEWS
 from sfumato.judgments.statements import ODDITIES
 from sfumato.names import find
 
-__all__ = ["ITEM_SORTS", "PERSON_SORTS", "items_page", "overview", "people_page"]
-
 PAGE = 50
 FLOOR_WARNING = 0.95
 """Pay below this share of what was promised is pointed out."""

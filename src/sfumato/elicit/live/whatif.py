@@ -18,8 +18,6 @@ from sfumato.judgments.judgments import VIEWS, Judgments
 from sfumato.judgments.quality import RULES, rule_with
 from sfumato.judgments.question import Question
 
-__all__ = ["Found", "Preview", "judgments_now", "preview_rule", "preview_rules"]
-
 
 @dataclass(frozen=True)
 class Found:

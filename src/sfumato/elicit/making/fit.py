@@ -8,8 +8,6 @@ from sfumato.elicit.design.study import ElicitStudy, study_from
 from sfumato.elicit.storage.schema import Stimulus
 from sfumato.errors import DataError
 
-__all__ = ["fit_layout", "fit_study"]
-
 
 def fit_study(
     study: ElicitStudy, stimuli: Sequence[Stimulus], given: Mapping[str, Any]

@@ -46,8 +46,6 @@ from sfumato.errors import DataError
 from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
 
-__all__ = ["demo_study", "new_study"]
-
 CHECKABLE: frozenset[Form] = frozenset(
     {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
 )

@@ -16,18 +16,6 @@ from sfumato.elicit.storage.schema import Role, Stimulus
 from sfumato.errors import DataError
 from sfumato.judgments.mixed import Mix
 
-__all__ = [
-    "MOST_STIMULI",
-    "Stimulus",
-    "choose_pairs",
-    "choose_triplets",
-    "compared",
-    "images_with_class",
-    "known_images",
-    "mixed_images",
-    "single_images",
-]
-
 MOST_STIMULI = 1_000_000
 TRIPLETS_PER_ITEM = 20
 

@@ -19,16 +19,6 @@ from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuesti
 from sfumato.judgments.question import RULED_OUT, Question, ask
 from sfumato.judgments.statements import read_answers
 
-__all__ = [
-    "ANSWER_BYTES",
-    "AnyQuestion",
-    "Checked",
-    "MixQuestion",
-    "check_answer",
-    "question_of",
-    "turned",
-]
-
 ANSWER_BYTES = 16 * 1024
 TEXT_LIMIT = 2_000
 

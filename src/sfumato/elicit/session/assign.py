@@ -18,8 +18,6 @@ from sfumato.elicit.session.slots import main_place
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, Prepared, prepare
 
-__all__ = ["choose_batch", "expire", "give_up_places", "has_room", "issue", "reopen_trial"]
-
 _TURNABLE = ("pairs", "triplets", "mix")
 """Forms with two sides, which change places at random."""
 

@@ -8,8 +8,6 @@ from sfumato.elicit.session.answers import AnyQuestion, question_of
 from sfumato.elicit.session.identity import keyed_hash
 from sfumato.elicit.session.screen import Asked
 
-__all__ = ["Collection", "collection_of"]
-
 
 @dataclass(frozen=True)
 class Collection:

@@ -14,33 +14,22 @@ from sqlalchemy import bindparam
 
 from sfumato.elicit.design.settings import Welcome
 from sfumato.elicit.refusals import BadAnswer, Conflict, Fault, UnknownToken, UnknownTrial
-from sfumato.elicit.session.assign import expire
+from sfumato.elicit.session.assign import expire as expire  # "as": all commands can be had here
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.entry import Entered, enter
-from sfumato.elicit.session.people import close, exclude, include, pause, reopen, returned, withdraw
+from sfumato.elicit.session.entry import enter as enter
+from sfumato.elicit.session.people import close as close
+from sfumato.elicit.session.people import exclude as exclude
+from sfumato.elicit.session.people import include as include
+from sfumato.elicit.session.people import pause as pause
+from sfumato.elicit.session.people import reopen as reopen
+from sfumato.elicit.session.people import returned as returned
+from sfumato.elicit.session.people import withdraw as withdraw
 from sfumato.elicit.session.screen import BackGiven, ProceedGiven, Screen
 from sfumato.elicit.session.show import STAGES, comprehension_screen, enter_stage, what_to_show
 from sfumato.elicit.session.sitting import Sitting, load_sitting, save_sitting
-from sfumato.elicit.session.submit import answer
+from sfumato.elicit.session.submit import answer as answer
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, prepare
-
-__all__ = [
-    "Entered",
-    "answer",
-    "back",
-    "close",
-    "enter",
-    "exclude",
-    "expire",
-    "include",
-    "pause",
-    "proceed",
-    "reopen",
-    "returned",
-    "screen",
-    "withdraw",
-]
 
 
 def screen(
@@ -165,7 +154,7 @@ def _take_comprehension(
 
 def _wrong(welcome: Welcome, said: Sequence[str]) -> tuple[int, ...]:
     pairs = zip(said, welcome.comprehension, strict=False)
-    return tuple(place for place, (answer, check) in enumerate(pairs) if answer != check.right)
+    return tuple(place for place, (chosen, check) in enumerate(pairs) if chosen != check.right)
 
 
 _LAST_REPLY = prepare(

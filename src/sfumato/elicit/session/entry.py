@@ -19,8 +19,6 @@ from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import get_meta
 
-__all__ = ["Entered", "enter"]
-
 ID_LIMIT = 200
 SAME_ADDRESS = 5
 _ENTRY_LOCK = 7_364_120

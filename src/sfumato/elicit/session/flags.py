@@ -10,8 +10,6 @@ from sfumato.elicit.session.screen import Event
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.store import flag
 
-__all__ = ["FLAGS", "raise_flag", "signs_in"]
-
 FLAGS: dict[str, str] = {
     "fast": "an answer faster than a person can see the image and react (under 0.3 s)",
     "same-answers": "the same answer ten times in a row, or twenty, or thirty …",

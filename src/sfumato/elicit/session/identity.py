@@ -4,8 +4,6 @@ import hashlib
 import hmac
 import secrets
 
-__all__ = ["keyed_hash", "new_token", "token_hash"]
-
 
 def new_token() -> str:
     """A random text of 256 bits that names a session (S1)."""

@@ -19,8 +19,6 @@ from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import set_meta
 
-__all__ = ["close", "exclude", "include", "note_act", "pause", "reopen", "returned", "withdraw"]
-
 
 def returned(
     connection: Connection,

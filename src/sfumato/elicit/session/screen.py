@@ -10,23 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.elicit.design.study import Form, Mode
 
-__all__ = [
-    "AnswerGiven",
-    "Asked",
-    "BackGiven",
-    "ClosedScreen",
-    "ComprehensionScreen",
-    "DebriefScreen",
-    "DoneScreen",
-    "Event",
-    "InstructionsScreen",
-    "ProceedGiven",
-    "Screen",
-    "ShownTrial",
-    "Timing",
-    "TrialScreen",
-]
-
 TEXT_LIMIT = 2_000
 """Characters of free text (S4)."""
 

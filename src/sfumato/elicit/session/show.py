@@ -36,8 +36,6 @@ from sfumato.elicit.session.sitting import (
 from sfumato.elicit.storage import sql
 from sfumato.elicit.storage.database import Connection
 
-__all__ = ["STAGES", "enter_stage", "shown_trial", "waiting_trials", "what_to_show"]
-
 STAGES = ("instructions", "comprehension", "trials", "debrief", "done")
 """In order; a stage without content is passed over."""
 

@@ -13,17 +13,6 @@ from sfumato.elicit.session.slots import is_main
 from sfumato.elicit.storage import sql
 from sfumato.elicit.storage.database import Connection
 
-__all__ = [
-    "Sitting",
-    "Trial",
-    "advance",
-    "begin_trials",
-    "load_sitting",
-    "read_json",
-    "save_sitting",
-    "trial_of",
-]
-
 
 @dataclass(slots=True)
 class Sitting:

@@ -10,8 +10,6 @@ import numpy as np
 
 from sfumato.elicit.design.study import Layout
 
-__all__ = ["is_main", "lay_out", "main_place"]
-
 
 def lay_out(
     layout: Layout, *, strata: Sequence[str], batch: Sequence[int], rng: np.random.Generator

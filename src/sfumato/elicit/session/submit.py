@@ -24,8 +24,6 @@ from sfumato.elicit.session.sitting import (
 from sfumato.elicit.storage import sql
 from sfumato.elicit.storage.database import Connection
 
-__all__ = ["answer"]
-
 
 def answer(
     connection: Connection,

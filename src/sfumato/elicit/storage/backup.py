@@ -15,8 +15,6 @@ from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Databas
 from sfumato.elicit.storage.schema import check
 from sfumato.errors import DataError
 
-__all__ = ["back_up", "check_integrity", "check_pages", "restore"]
-
 
 def back_up(database: Database, path: Path) -> dict[str, Contents]:
     """Write a backup of one moment and check it; contents by table.

@@ -18,8 +18,6 @@ from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Databas
 from sfumato.elicit.storage.schema import SCHEMA_VERSION, create_all, get_meta
 from sfumato.errors import DataError
 
-__all__ = ["Contents", "contents_of", "copy_collection", "snapshot"]
-
 CHUNK = 5_000
 """Rows that are held in memory at a time."""
 

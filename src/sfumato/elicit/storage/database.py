@@ -21,17 +21,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sfumato.elicit.refusals import Unavailable
 from sfumato.errors import DataError
 
-__all__ = [
-    "DATABASE_ERRORS",
-    "Connection",
-    "Database",
-    "Dialect",
-    "Prepared",
-    "compiler_of",
-    "open_database",
-    "prepare",
-]
-
 Dialect = Literal["sqlite", "postgresql"]
 
 BUSY_SECONDS = 10

@@ -4,8 +4,6 @@ import threading
 from collections import deque
 from typing import Generic, TypeVar
 
-__all__ = ["Groups"]
-
 REMEMBERED = 16
 """Groups whose sizes tell how many things may be expected."""
 

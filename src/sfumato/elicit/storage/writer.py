@@ -27,8 +27,6 @@ from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Databas
 from sfumato.elicit.storage.groups import Groups
 from sfumato.errors import DataError
 
-__all__ = ["Writer", "run_once"]
-
 GROUP = 512
 """Commands a transaction at most."""
 GATHER_SECONDS = 0.04

@@ -25,21 +25,6 @@ from sfumato.elicit.web.replies import as_json, model_reply
 from sfumato.elicit.web.webhook import check_signature, message_in, take_message
 from sfumato.elicit.web.words import Words, words_for
 
-__all__ = [
-    "Service",
-    "give_consent",
-    "give_health",
-    "give_image",
-    "give_page",
-    "give_screen",
-    "give_texts",
-    "go_back",
-    "let_in",
-    "proceed",
-    "take_answer",
-    "take_webhook",
-]
-
 SLOWER = "That was very fast; please wait a moment."
 
 

@@ -32,8 +32,6 @@ from sfumato.elicit.web.replies import http_reply, reply_to_refusal
 from sfumato.elicit.web.security import guard, headers_for
 from sfumato.elicit.web.words import Words, read_words, words_for
 
-__all__ = ["make_app"]
-
 ROOM = Path(__file__).parent.parent
 TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"
 TEXTS = STATIC / "texts"

@@ -13,8 +13,6 @@ from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.errors import DataError
 
-__all__ = ["image_files", "image_reply"]
-
 KINDS = {".png": "image/png", ".jpg": "image/jpeg"}
 FOREVER = "public, max-age=31536000, immutable"
 

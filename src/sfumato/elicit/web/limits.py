@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from sfumato.elicit.web.replies import Throttled
 
-__all__ = ["Buckets", "Limits", "Throttle", "address_key", "make_throttle"]
-
 REMEMBERED = 100_000
 """Keys at most; forged tokens and addresses must not fill the memory."""
 ROUNDING = 1e-6

@@ -11,8 +11,6 @@ from starlette.requests import Request
 from sfumato.elicit.refusals import BadAnswer, Fault, Refused, UnknownToken
 from sfumato.elicit.web.replies import WrongType
 
-__all__ = ["EnterGiven", "EnterReply", "parse_json", "read_json", "read_model", "token_of"]
-
 FAULTS_SHOWN = 10
 _JSON_TYPE = re.compile(r'application/json(\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
 _TOKEN = re.compile(r"bearer ([A-Za-z0-9_-]{22,128})", re.IGNORECASE)

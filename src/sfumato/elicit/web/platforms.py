@@ -10,8 +10,6 @@ from typing import assert_never
 from sfumato.elicit.design.settings import Platform, Recruiting
 from sfumato.elicit.refusals import BadAnswer, Fault, Forbidden
 
-__all__ = ["MTURK_HOSTS", "Arrival", "arrival_of"]
-
 MTURK_HOSTS = ("www.mturk.com", "worker.mturk.com", "workersandbox.mturk.com")
 """Only these may show the page in a frame, and only there a finished session is sent."""
 MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"

@@ -19,18 +19,6 @@ from sfumato.elicit.refusals import (
     UnknownToken,
 )
 
-__all__ = [
-    "Throttled",
-    "TooLarge",
-    "WrongType",
-    "as_json",
-    "broken_reply",
-    "http_reply",
-    "model_reply",
-    "refusal_reply",
-    "reply_to_refusal",
-]
-
 RETRY_SECONDS = 5
 """How long a page waits before it sends again what could not be stored."""
 

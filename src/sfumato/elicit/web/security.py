@@ -15,8 +15,6 @@ from sfumato.elicit.web.platforms import MTURK_HOSTS
 from sfumato.elicit.web.replies import TooLarge, broken_reply, refusal_reply
 from sfumato.errors import DataError
 
-__all__ = ["BODY_BYTES", "check_address", "guard", "headers_for"]
-
 BODY_BYTES = 16 * 1024
 SHORTEST_KEY = 16
 _REVALIDATED = ("/static/", "/texts/")

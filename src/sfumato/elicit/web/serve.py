@@ -20,8 +20,6 @@ from sfumato.elicit.web.app import make_app
 from sfumato.elicit.web.limits import Limits
 from sfumato.errors import DataError
 
-__all__ = ["check_workers", "run_server", "served_app"]
-
 KEEP_ALIVE_SECONDS = 75
 """Longer than people think about an image; uvicorn's own 5 s would close most connections."""
 STOP_SECONDS = 8

@@ -12,8 +12,6 @@ import secrets
 
 import argon2
 
-__all__ = ["admin_key_matches", "admin_session_is_valid", "form_token", "new_admin_session"]
-
 SESSION_SECONDS = 12 * 3600
 
 

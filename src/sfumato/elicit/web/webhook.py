@@ -18,8 +18,6 @@ from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.web.payloads import parse_json
 
-__all__ = ["Message", "check_signature", "message_in", "signature_of", "take_message"]
-
 WINDOW_SECONDS = 300
 FREEING = ("RETURNED", "TIMED-OUT")
 """Statuses of a submission that will not go on. A rejection says something about pay, and is no

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from sfumato.errors import DataError
 
-__all__ = ["Words", "read_words", "words_for"]
-
 Words = dict[str, str]
 ENGLISH = "en"
 
