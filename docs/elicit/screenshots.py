@@ -41,8 +41,8 @@ from sfumato.elicit.session.screen import (
     Timing,
     TrialScreen,
 )
+from sfumato.elicit.session.writer import Writer, run_once
 from sfumato.elicit.storage.database import Connection, open_database
-from sfumato.elicit.storage.writer import Writer, run_once
 from sfumato.elicit.web.app import make_app
 from sfumato.elicit.web.limits import Limits
 

@@ -14,7 +14,7 @@ from sfumato.errors import DataError, MissingPackage
 
 if TYPE_CHECKING:
     from sfumato.elicit.session.collection import Collection
-    from sfumato.elicit.storage.copy import Contents
+    from sfumato.elicit.storage.backup import Contents
     from sfumato.elicit.storage.database import Database
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.")]
@@ -100,7 +100,7 @@ def withdraw(
     need_packages(*PACKAGES)
     import numpy as np
 
-    from sfumato.elicit.withdraw import withdraw_person
+    from sfumato.elicit.session.people import withdraw_person
 
     done = withdraw_person(
         _stored(folder, database),
@@ -127,7 +127,7 @@ def close(folder: StudyFolder, database: Address = None) -> None:
     import numpy as np
 
     from sfumato.elicit.session.people import close as close_collection
-    from sfumato.elicit.storage.writer import run_once
+    from sfumato.elicit.session.writer import run_once
 
     with _stored(folder, database).connect() as connection:
         run_once(
@@ -150,7 +150,7 @@ def copy(
 ) -> None:
     """Copy every row to another database, and compare the two."""
     need_packages(*PACKAGES)
-    from sfumato.elicit.storage.copy import copy_collection
+    from sfumato.elicit.storage.backup import copy_collection
     from sfumato.elicit.storage.database import open_database
 
     contents = copy_collection(_stored(folder, database), open_database(to))

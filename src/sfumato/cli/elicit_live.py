@@ -13,7 +13,7 @@ from sfumato.elicit.export import export
 from sfumato.elicit.live import Agreed, Live, Measures, Reading, Told
 from sfumato.elicit.session.answers import AnyQuestion, MixQuestion
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.storage.writer import Writer
+from sfumato.elicit.session.writer import Writer
 from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.question import Question
 from sfumato.judgments.statements import read_answers, top_choice

@@ -21,8 +21,8 @@ from sfumato.elicit.design.places import IMAGES
 from sfumato.elicit.live import Live
 from sfumato.elicit.session.commands import proceed
 from sfumato.elicit.session.screen import DebriefScreen, ProceedGiven, TrialScreen
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
 
 ADMIN_KEY = "a long key for tests only"

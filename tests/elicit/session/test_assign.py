@@ -14,7 +14,7 @@ from sfumato.elicit.design.settings import Layout
 from sfumato.elicit.refusals import Closed, Conflict, Forbidden, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import BackGiven, DoneScreen, TrialScreen
-from sfumato.elicit.session.slots import is_main, lay_out, main_place
+from sfumato.elicit.session.sitting import is_main, lay_out, main_place
 
 
 def finished(desk: Any) -> list[int]:

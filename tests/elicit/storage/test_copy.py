@@ -11,9 +11,9 @@ import pytest
 from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import ProceedGiven
-from sfumato.elicit.storage import copy as copying
+from sfumato.elicit.storage import backup as copying
 from sfumato.elicit.storage import store
-from sfumato.elicit.storage.copy import contents_of, copy_collection, snapshot
+from sfumato.elicit.storage.backup import contents_of, copy_collection, snapshot
 from sfumato.elicit.storage.database import Connection, Database, open_database
 from sfumato.errors import DataError
 

@@ -16,9 +16,9 @@ from sfumato.elicit.refusals import BadAnswer, Conflict, Fault
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.people import note_act
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
-from sfumato.elicit.storage.writer import Writer
 from sfumato.names import find
 
 LONGEST_REASON = 500

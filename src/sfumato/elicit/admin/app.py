@@ -37,9 +37,9 @@ from sfumato.elicit.live.views import (
 )
 from sfumato.elicit.live.whatif import preview_rules
 from sfumato.elicit.refusals import Refused, Unavailable, UnknownToken
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import DATABASE_ERRORS
 from sfumato.elicit.storage.schema import get_meta
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.replies import Throttled
 from sfumato.elicit.web.tokens import admin_key_matches, form_token
 from sfumato.errors import DataError, SfumatoError

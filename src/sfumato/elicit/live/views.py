@@ -16,7 +16,7 @@ from sfumato.elicit.live.effort import (
 from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.people import ACTIVE_SECONDS, Status, hourly_pay, status_of
 from sfumato.elicit.live.tally import Tally, take_rows
-from sfumato.elicit.session.flags import FLAGS
+from sfumato.elicit.session.sitting import FLAGS
 from sfumato.judgments.judgments import VIEWS
 from sfumato.judgments.statements import ODDITIES
 from sfumato.names import find

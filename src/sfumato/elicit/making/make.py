@@ -39,7 +39,7 @@ from sfumato.elicit.making.tables import (
     read_comparisons,
     read_mixes_of,
 )
-from sfumato.elicit.session.identity import keyed_hash
+from sfumato.elicit.session.collection import keyed_hash
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.storage.schema import Stimulus, create_all, fill
 from sfumato.errors import DataError

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.sitting import Sitting, Trial
-from sfumato.elicit.session.slots import main_place
+from sfumato.elicit.session.sitting import Sitting, Trial, main_place
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, Prepared, prepare
 

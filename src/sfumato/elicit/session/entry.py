@@ -10,11 +10,9 @@ from sqlalchemy import bindparam as given
 
 from sfumato.elicit.refusals import BadAnswer, Closed, Conflict, Fault, Forbidden
 from sfumato.elicit.session.assign import choose_batch, give_up_places, has_room
-from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.flags import raise_flag
-from sfumato.elicit.session.identity import keyed_hash, new_token, token_hash
+from sfumato.elicit.session.collection import Collection, keyed_hash, new_token, token_hash
 from sfumato.elicit.session.show import STAGES
-from sfumato.elicit.session.slots import is_main, lay_out
+from sfumato.elicit.session.sitting import is_main, lay_out, raise_flag
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import get_meta

@@ -12,7 +12,6 @@ from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session.answers import turned
 from sfumato.elicit.session.assign import issue, reopen_trial
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.flags import raise_flag
 from sfumato.elicit.session.screen import (
     Asked,
     ClosedScreen,
@@ -30,6 +29,7 @@ from sfumato.elicit.session.sitting import (
     Trial,
     advance,
     begin_trials,
+    raise_flag,
     read_json,
     trial_of,
 )

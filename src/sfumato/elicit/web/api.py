@@ -14,9 +14,9 @@ from sfumato.elicit.refusals import Forbidden
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import Connection
 from sfumato.elicit.storage.schema import set_meta
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.images import image_reply
 from sfumato.elicit.web.limits import Throttle, address_key
 from sfumato.elicit.web.payloads import EnterGiven, EnterReply, read_model, token_of

@@ -24,7 +24,7 @@ from sfumato.elicit.design.places import IMAGES
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.refusals import Refused, Unavailable
 from sfumato.elicit.session import commands
-from sfumato.elicit.storage.writer import Writer
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.web import api
 from sfumato.elicit.web.images import image_files
 from sfumato.elicit.web.limits import Limits, make_throttle

@@ -12,10 +12,10 @@ from starlette.types import ASGIApp
 
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import schema
 from sfumato.elicit.storage.backup import check_pages
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
 from sfumato.elicit.web.limits import Limits
 from sfumato.errors import DataError

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.elicit import withdraw as module
 from sfumato.elicit.export import collected
 from sfumato.elicit.refusals import UnknownToken
+from sfumato.elicit.session import people as module
+from sfumato.elicit.session.people import Withdrawn, withdraw_person
 from sfumato.elicit.storage.backup import back_up
-from sfumato.elicit.withdraw import Withdrawn, withdraw_person
 from sfumato.errors import DataError
 
 CANARY = "5f00aaaabbbbccccdddd0042"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from sfumato.elicit.storage.groups import REMEMBERED, Groups
+from sfumato.elicit.session.writer import REMEMBERED, Groups
 
 LONG = 60.0
 """Seconds that no test waits."""
