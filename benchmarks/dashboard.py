@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.cli.elicit_live import measures_for
-from sfumato.elicit.admin.pages import as_json
+from sfumato.elicit.admin.app import as_json
 from sfumato.elicit.design.study import ElicitStudy, study_from
-from sfumato.elicit.live import Live
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.views import items_page, overview, people_page
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.storage import schema

@@ -26,10 +26,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from sfumato.cli.elicit_live import measures_for
 from sfumato.cli.elicit_new import demo_digits
-from sfumato.elicit.admin import admin_app
+from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.design.presets import PRESETS
-from sfumato.elicit.live import Live
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.making.make import demo_study
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection, collection_of
@@ -44,7 +44,7 @@ from sfumato.elicit.session.screen import (
 from sfumato.elicit.session.writer import Writer, run_once
 from sfumato.elicit.storage.database import Connection, open_database
 from sfumato.elicit.web.app import make_app
-from sfumato.elicit.web.limits import Limits
+from sfumato.elicit.web.security import Limits
 
 CHROMIUM = "/usr/bin/chromium"
 SIZES: dict[str, dict[str, Any]] = {

@@ -10,9 +10,9 @@ import pytest
 
 from sfumato.cli.elicit_live import answers_to_converge, change_by_one_more, measures_for
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.live import Live
-from sfumato.elicit.live.effort import places_to_open
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.views import items_page, overview, people_page
+from sfumato.elicit.live.whatif import places_to_open
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import BackGiven, TrialScreen
 from sfumato.judgments.judgments import Judgments

@@ -57,8 +57,8 @@ def serve(
 ) -> None:
     """Serve a study to the people who answer, until it is stopped."""
     need_packages("pydantic", "sqlalchemy", "psycopg", "starlette", "uvicorn", "jinja2", "argon2")
+    from sfumato.elicit.serve import check_workers, run_server
     from sfumato.elicit.web.security import check_address
-    from sfumato.elicit.web.serve import check_workers, run_server
 
     check_address(host, os.environ.get(admin_key_env) or None)
     check_workers(workers, database)
@@ -87,8 +87,8 @@ def serve(
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
     from sfumato.cli.elicit_live import dashboard_with
-    from sfumato.elicit.web.limits import Limits
-    from sfumato.elicit.web.serve import served_app
+    from sfumato.elicit.serve import served_app
+    from sfumato.elicit.web.security import Limits
 
     wanted = json.loads(os.environ[SERVED])
     return served_app(

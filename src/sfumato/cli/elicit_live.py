@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.elicit.admin import admin_app
+from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.export import export
-from sfumato.elicit.live import Agreed, Live, Measures, Reading, Told
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.measures import Agreed, Measures, Reading, Told
 from sfumato.elicit.session.answers import AnyQuestion, MixQuestion
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.writer import Writer

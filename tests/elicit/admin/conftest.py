@@ -16,9 +16,9 @@ from starlette.applications import Starlette
 from tests.elicit.conftest import Desk, empty_postgresql, fill_desk, make_study
 
 from sfumato.cli.elicit_live import measures_for
-from sfumato.elicit.admin import admin_app
+from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import IMAGES
-from sfumato.elicit.live import Live
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.session.commands import proceed
 from sfumato.elicit.session.screen import DebriefScreen, ProceedGiven, TrialScreen
 from sfumato.elicit.session.writer import Writer

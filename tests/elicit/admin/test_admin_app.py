@@ -24,8 +24,7 @@ from tests.elicit.admin.conftest import (
     visit,
 )
 
-from sfumato.elicit.admin import admin_app
-from sfumato.elicit.admin.app import server_is_stopping
+from sfumato.elicit.admin.app import admin_app, server_is_stopping
 from sfumato.errors import DataError
 
 PAGES = ("", "items", "people", "rules", "words", "log")

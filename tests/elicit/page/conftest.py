@@ -15,9 +15,9 @@ import uvicorn
 from sfumato.elicit.design.places import database_url
 from sfumato.elicit.design.presets import PRESETS
 from sfumato.elicit.making.make import new_study
+from sfumato.elicit.serve import served_app
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.web.limits import Limits
-from sfumato.elicit.web.serve import served_app
+from sfumato.elicit.web.security import Limits
 
 WIDE = {"width": 1280, "height": 720}
 NARROW = {"width": 390, "height": 844}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.elicit.design.settings import Layout
+from sfumato.elicit.design.study import Layout
 from sfumato.elicit.refusals import Closed, Conflict, Forbidden, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import BackGiven, DoneScreen, TrialScreen

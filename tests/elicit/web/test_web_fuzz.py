@@ -24,9 +24,9 @@ from tests.elicit.web.conftest import ADMIN_KEY
 
 from sfumato.cli.elicit_live import dashboard_with
 from sfumato.elicit.admin.acts import ACTS
-from sfumato.elicit.web.limits import Limits
-from sfumato.elicit.web.tokens import form_token, new_admin_session
-from sfumato.elicit.web.webhook import signature_of
+from sfumato.elicit.admin.login import form_token, new_admin_session
+from sfumato.elicit.web.platforms import signature_of
+from sfumato.elicit.web.security import Limits
 
 CASES = int(os.environ.get("SFUMATO_FUZZ_CASES", "200"))
 """How many requests to each database."""

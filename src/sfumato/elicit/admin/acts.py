@@ -9,9 +9,8 @@ import numpy as np
 import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 
-from sfumato.elicit.live import Live
-from sfumato.elicit.live.effort import places_to_open
-from sfumato.elicit.live.whatif import preview_rule
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.whatif import places_to_open, preview_rule
 from sfumato.elicit.refusals import BadAnswer, Conflict, Fault
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sfumato.elicit.design.study import ElicitStudy, Form, Mode, study_from
+from sfumato.elicit.design.study import ElicitStudy, Form, Mode, fit_layout, study_from
 from sfumato.elicit.design.texts import (
     BACK,
     CONSENT,
@@ -21,7 +21,6 @@ from sfumato.elicit.design.texts import (
     TOP_TWO_PROMPTS,
     asks,
 )
-from sfumato.elicit.making.fit import fit_layout
 from sfumato.judgments.mixed import THESIS_COEFFICIENTS
 from sfumato.names import find
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
-from sfumato.elicit.design.settings import Recruiting
+from sfumato.elicit.design.study import Recruiting
 
 Status = Literal["active", "away", "finished", "dropped out", "screened out"]
 

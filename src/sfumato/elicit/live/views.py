@@ -7,15 +7,15 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sfumato.elicit.live.effort import (
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.people import ACTIVE_SECONDS, Status, hourly_pay, status_of
+from sfumato.elicit.live.tally import Tally, take_rows
+from sfumato.elicit.live.whatif import (
     convergence,
     median_seconds,
     places_to_open,
     told_by_answers,
 )
-from sfumato.elicit.live.live import Live
-from sfumato.elicit.live.people import ACTIVE_SECONDS, Status, hourly_pay, status_of
-from sfumato.elicit.live.tally import Tally, take_rows
 from sfumato.elicit.session.sitting import FLAGS
 from sfumato.judgments.judgments import VIEWS
 from sfumato.judgments.statements import ODDITIES

@@ -19,7 +19,6 @@ from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, wr
 from sfumato.elicit.design.presets import PRESETS, Preset, preset_settings
 from sfumato.elicit.design.study import ElicitStudy, Form, study_from, write_study
 from sfumato.elicit.making import stimuli as build
-from sfumato.elicit.making.fit import fit_study
 from sfumato.elicit.making.pictures import (
     Advance,
     Images,
@@ -29,6 +28,7 @@ from sfumato.elicit.making.pictures import (
     open_images,
     write_pictures,
 )
+from sfumato.elicit.making.stimuli import fit_study
 from sfumato.elicit.making.tables import (
     Names,
     Table,

@@ -13,7 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam
 
-from sfumato.elicit.design.settings import Welcome
+from sfumato.elicit.design.study import Welcome
 from sfumato.elicit.refusals import BadAnswer, Conflict, Fault, UnknownToken, UnknownTrial
 from sfumato.elicit.session.answers import Checked, check_answer, turned
 from sfumato.elicit.session.assign import expire as expire  # "as": all commands can be had here

@@ -26,11 +26,9 @@ from sfumato.elicit.refusals import Refused, Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.web import api
-from sfumato.elicit.web.images import image_files
-from sfumato.elicit.web.limits import Limits, make_throttle
-from sfumato.elicit.web.replies import http_reply, reply_to_refusal
-from sfumato.elicit.web.security import guard, headers_for
-from sfumato.elicit.web.words import Words, read_words, words_for
+from sfumato.elicit.web.api import Words, image_files, read_words, words_for
+from sfumato.elicit.web.bodies import http_reply, reply_to_refusal
+from sfumato.elicit.web.security import Limits, guard, headers_for, make_throttle
 
 ROOM = Path(__file__).parent.parent
 TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"

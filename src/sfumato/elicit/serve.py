@@ -17,7 +17,7 @@ from sfumato.elicit.storage import schema
 from sfumato.elicit.storage.backup import check_pages
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.web.app import make_app
-from sfumato.elicit.web.limits import Limits
+from sfumato.elicit.web.security import Limits
 from sfumato.errors import DataError
 
 KEEP_ALIVE_SECONDS = 75
