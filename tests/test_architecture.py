@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": {"judgments", "labels"},
     "learn": {"labels"},
     "evaluate": {"labels"},
-    "elicit": {"judgments"},
+    "elicit": {"judgments", "labels", "plan", "evaluate"},
     "report": {"judgments", "labels"},
     "studies": {"judgments", "labels", "plan", "data", "learn", "evaluate", "report"},
     "cli": {

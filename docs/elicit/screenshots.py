@@ -24,7 +24,6 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from sfumato.cli.elicit_live import measures_for
 from sfumato.cli.elicit_new import demo_digits
 from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import database_url, open_study, read_key
@@ -118,7 +117,7 @@ def _served(folder: Path) -> Iterator[str]:
     collection = collection_of(open_study(folder), read_key(folder))
     database = open_database(database_url(folder))
     writer = Writer(database, collection, rng=np.random.default_rng(5))
-    live = Live(database, collection, measures_for(collection), clock=lambda: NOW)
+    live = Live(database, collection, clock=lambda: NOW)
     admin = admin_app(writer, live, admin_key=KEY, stopping=lambda: server.should_exit)
     app = make_app(folder, writer=writer, admin=admin, limits=LIMITS)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))

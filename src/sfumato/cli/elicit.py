@@ -86,7 +86,6 @@ def serve(
 
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
-    from sfumato.cli.elicit_live import dashboard_with
     from sfumato.elicit.serve import served_app
     from sfumato.elicit.web.security import Limits
 
@@ -96,7 +95,7 @@ def make_served_app() -> Any:
         database=wanted["database"],
         webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
         limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
-        make_admin=dashboard_with(os.environ[wanted["admin_key_env"]]),
+        admin_key=os.environ[wanted["admin_key_env"]],
     )
 
 

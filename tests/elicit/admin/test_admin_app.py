@@ -168,7 +168,7 @@ def test_acts_change_the_collection_and_are_in_the_log(office: Office) -> None:
         ):
             reply = await client.post("/admin/act", data={**fields, "form": form})
             assert reply.status_code == status
-        assert (await client.get("/admin/export.csv")).text == "item,class\n"
+        assert (await client.get("/admin/export.csv")).text.startswith("item,annotator,answer,")
         assert (await client.get("/admin/export.exe")).status_code == 404
 
     visit(office, steps)

@@ -150,7 +150,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             preset: str,
             *,
             store: Callable[[Path], str] = database_url,
-            make_admin: Callable[[Any], Any] | None = None,
+            admin_key: str | None = None,
             **changes: Any,
         ) -> Place:
             folder = tmp_path_factory.mktemp("place") / preset
@@ -188,7 +188,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
                 }
             new_study(folder, images=images, preset=preset, seed=0, **(settings | changes))
             database = store(folder)
-            app = served_app(folder, database=database, limits=FAST, make_admin=make_admin)
+            app = served_app(folder, database=database, limits=FAST, admin_key=admin_key)
             return Place(folder, stack.enter_context(served(app)), database)
 
         yield make

@@ -30,6 +30,7 @@ from starlette.routing import Route
 
 from sfumato.elicit.admin import acts, login
 from sfumato.elicit.admin.login import admin_key_matches, form_token
+from sfumato.elicit.export import export
 from sfumato.elicit.live.live import LATEST_AUDIT, REPLIES, Live
 from sfumato.elicit.live.views import (
     ITEM_SORTS,
@@ -57,6 +58,8 @@ WORDS = 200
 MOST_AT_ONCE = 2_000
 """People whom one form can name; their ids must fit into the longest body that is taken."""
 MOST_FIELDS = 20
+EXPORTS = ("csv", "jsonl", "parquet")
+"""Endings of the files that the dashboard hands out."""
 HEADERS = {
     # Not "no-referrer" as elsewhere: with it, browsers send forms with the origin "null".
     "Referrer-Policy": "same-origin",
@@ -71,7 +74,6 @@ class Office:
     writer: Writer
     live: Live
     door: login.Door
-    exports: Mapping[str, Callable[[Path], object]]
     stopping: Callable[[], bool]
     event_seconds: float
 
@@ -81,22 +83,18 @@ def admin_app(
     live: Live,
     *,
     admin_key: str,
-    exports: Mapping[str, Callable[[Path], object]] | None = None,
     clock: Callable[[], float] = time.time,
     stopping: Callable[[], bool] | None = None,
     event_seconds: float = EVENT_SECONDS,
 ) -> Starlette:
     """The dashboard of a collection.
 
-    ``admin_key`` is the key or its argon2id hash; there is no default. ``exports`` are functions
-    that write a file to the path they are given, by the ending of the file: ``/export.csv``.
+    ``admin_key`` is the key or its argon2id hash; there is no default.
     """
     if not admin_key:
         raise DataError("The dashboard needs an admin key; there is none by default.")
     door = login.Door(admin_key, writer.collection.key, clock)
-    office = Office(
-        writer, live, door, exports or {}, stopping or server_is_stopping, event_seconds
-    )
+    office = Office(writer, live, door, stopping or server_is_stopping, event_seconds)
     pages: dict[str, Callable[[Office, Request, str], Awaitable[Response]]] = {
         "/": _overview,
         "/items": _items,
@@ -199,7 +197,7 @@ async def _overview(office: Office, request: Request, session: str) -> Response:
     closed = await run_in_threadpool(_closed, office)
     return await _page(
         office, request, session, "overview", title="Overview", data=data, closed=closed,
-        exports=sorted(office.exports),
+        exports=EXPORTS,
     )  # fmt: skip
 
 
@@ -282,19 +280,23 @@ async def _news(office: Office, request: Request) -> AsyncIterator[str]:
 
 async def _export(office: Office, request: Request, session: str) -> Response:
     name = request.path_params["format"]
-    write = office.exports.get(name)
-    if write is None:
+    if name not in EXPORTS:
         raise HTTPException(404)
     folder = tempfile.TemporaryDirectory(prefix="sfumato-export-")
     path = Path(folder.name) / f"{office.live.collection.study.name}.{name}"
     try:
-        await run_in_threadpool(write, path)
+        await run_in_threadpool(_write_export, office, path)
     except BaseException:
         folder.cleanup()
         raise
     await _note(office, login.name_of(session), "export", {"format": name})
     cleanup = BackgroundTask(folder.cleanup)
     return FileResponse(path, filename=path.name, headers=HEADERS, background=cleanup)
+
+
+def _write_export(office: Office, path: Path) -> None:
+    with office.writer.database.reader() as connection:
+        export(connection, office.writer.collection.study, path)
 
 
 async def _page(

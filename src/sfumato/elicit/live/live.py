@@ -10,19 +10,19 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit.live.measures import Agreed, Measures, Told
 from sfumato.elicit.live.people import People, Person
 from sfumato.elicit.live.tally import (
     Tally,
     Units,
     add_answers,
     drop_person,
+    outcomes_shown,
     refresh_derived,
     set_in_data,
     take_rows,
@@ -30,6 +30,13 @@ from sfumato.elicit.live.tally import (
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, Database, prepare
+from sfumato.judgments.question import Question
+from sfumato.labels.agreement import Agreement
+from sfumato.labels.labelset import CrowdLabels
+from sfumato.labels.running import agreement_so_far, numbered_crowd
+
+if TYPE_CHECKING:
+    from sfumato.plan.bits import AnswerInformation
 
 OVERLAP_SECONDS = 5.0
 """Answers are read again for so long: two that come at once may be stored in any order."""
@@ -49,19 +56,18 @@ class Live:
         self,
         database: Database,
         collection: Collection,
-        measures: Measures,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.database, self.collection, self.measures = database, collection, measures
+        self.database, self.collection = database, collection
         self.threshold = collection.study.converged_below
         self.clock = clock
         self.lock = threading.RLock()
         self.tally: Tally | None = None
         self.people = People()
         self.reserved = 0
-        self.agreement: tuple[Agreed, ...] = ()
-        self.told: Told | None = None
+        self.agreement: tuple[Agreement, ...] = ()
+        self.information: AnswerInformation | None = None
         self.version = 0
         """Rises with every change that is worth showing."""
         self.refreshed = float("-inf")
@@ -109,7 +115,8 @@ class Live:
             connection.rollback()
 
     def _build(self, connection: Connection) -> None:
-        tally = Tally(_units(connection, self.measures), self.measures)
+        question = self.collection.question
+        tally = Tally(_units(connection, outcomes_shown(question)), question)
         self.people = People()
         self._audit = self._flag = 0
         self._keep_people(tally, connection.all(PEOPLE))
@@ -246,9 +253,19 @@ class Live:
         step = max(1, -(-len(several) // AGREEMENT_ITEMS), -(-pairs // AGREEMENT_PAIRS))
         some = several[::step]
         rows = take_rows(tally, some.tolist())
-        self.agreement = tuple(self.measures.agreement(*rows))
-        self.told = self.measures.told(*rows, int(tally.units.is_main.sum()))
+        crowd = numbered_crowd(tally.outcomes, *rows)
+        self.agreement = agreement_so_far(crowd)
+        self.information = _information(tally, crowd)
         self._agreed, self._agreed_version = now, tally.version
+
+
+def _information(tally: Tally, crowd: CrowdLabels) -> "AnswerInformation | None":
+    if not isinstance(tally.question, Question) or not len(crowd):
+        return None
+    # Brings 20 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
+    from sfumato.plan.bits import answer_information
+
+    return answer_information(tally.question, crowd, items=int(tally.units.is_main.sum()))
 
 
 def _stimuli_of(tally: Tally, participant: int) -> set[int]:
@@ -265,9 +282,9 @@ def _each(keep: Callable[[Any], bool], rows: Iterable[Any]) -> bool:
     return sum(keep(row) for row in rows) > 0
 
 
-def _units(connection: Connection, measures: Measures) -> Units:
+def _units(connection: Connection, outcomes: tuple[str, ...]) -> Units:
     rows = connection.all(UNITS)
-    outcome = {name: place for place, name in enumerate(measures.outcomes)}
+    outcome = {name: place for place, name in enumerate(outcomes)}
     return Units(
         ids=[row.id for row in rows],
         items=[row.item for row in rows],

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.people import hourly_pay, is_running
@@ -18,6 +19,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.judgments import VIEWS, Judgments
 from sfumato.judgments.quality import RULES, rule_with
 from sfumato.judgments.question import Question
+from sfumato.labels.running import answers_to_converge
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,21 @@ def places_to_open(live: Live) -> dict[int, int]:
         units, count = tally.units, tally.count
         done = units.is_main & ~units.paused & (units.finished >= units.target) & (count > 0)
         stuck = np.flatnonzero(done & ~(tally.change < live.threshold))
-        wanted = live.measures.enough(tally.change[stuck], count[stuck], live.threshold)
+        wanted = answers_wanted(live, stuck)
         more = np.clip(wanted - count[stuck], 1, units.target[stuck]).astype(np.int64)
         ids = [units.ids[place] for place in stuck.tolist()]
         return dict(zip(ids, more.tolist(), strict=True))
+
+
+def answers_wanted(live: Live, units: NDArray[Any]) -> NDArray[np.float64]:
+    """With how many answers each of these items will have converged; NaN where nobody answered."""
+    tally = live.known
+    return answers_to_converge(
+        tally.change[units],
+        tally.count[units],
+        outcomes=len(tally.outcomes),
+        threshold=live.threshold,
+    )
 
 
 def convergence(live: Live) -> dict[str, Any]:
@@ -172,7 +185,7 @@ def convergence(live: Live) -> dict[str, Any]:
         asked = tally.units.is_main & ~tally.units.paused
         seen = asked & (tally.count > 0)
         count = tally.count[seen]
-        wanted = live.measures.enough(tally.change[seen], count, live.threshold)
+        wanted = answers_wanted(live, seen)
         answers = int(np.maximum(wanted - count, 0).sum())
         seconds, each = median_seconds(tally), _pay_an_answer(live)
         more = places_to_open(live)
@@ -190,7 +203,7 @@ def convergence(live: Live) -> dict[str, Any]:
 def told_by_answers(live: Live) -> dict[str, Any] | None:
     """Bits of an answer, by time (S1-31) and pay; None where they cannot be counted."""
     with live.lock:
-        told, tally = live.told, live.known
+        told, tally = live.information, live.known
         if told is None:
             return None
         seconds, each = median_seconds(tally), _pay_an_answer(live)
