@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, assert_never
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sfumato.elicit.design.toml import as_toml
 from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.quality.rules import RULES
@@ -28,13 +28,13 @@ Count = Annotated[int, Field(ge=0, le=100_000)]
 Text = Annotated[str, Field(max_length=5_000)]
 
 
-class Settings(BaseModel):
-    """Settings that cannot be changed, with no others beside them."""
+class FrozenSettings(BaseModel):
+    """FrozenSettings that cannot be changed, with no others beside them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Check(Settings):
+class Check(FrozenSettings):
     """A question about the instructions, with the answer that is right."""
 
     question: str = Field(min_length=1, max_length=2_000)
@@ -53,7 +53,7 @@ class Check(Settings):
         return self
 
 
-class Welcome(Settings):
+class Welcome(FrozenSettings):
     """What people read before and after the trials; texts are shown as text, never as markup."""
 
     consent: tuple[Text, ...] = ()
@@ -66,7 +66,7 @@ class Welcome(Settings):
     """Open questions at the end; none has to be answered."""
 
 
-class Layout(Settings):
+class Layout(FrozenSettings):
     """How a session is laid out."""
 
     trials_per_person: int = Field(default=25, ge=1, le=10_000)
@@ -114,7 +114,7 @@ class Layout(Settings):
         return self
 
 
-class Recruiting(Settings):
+class Recruiting(FrozenSettings):
     """Where people come from, and what they are paid."""
 
     platform: Platform = "link"
@@ -174,7 +174,7 @@ LONGEST_CLASS = 200
 MIX_OPTIONS: dict[str, Any] = {"confidence": True}
 
 
-class ElicitStudy(Settings):
+class ElicitStudy(FrozenSettings):
     """All settings of one collection."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
@@ -278,7 +278,8 @@ def study_from(settings: Mapping[str, Any], *, where: str) -> ElicitStudy:
 
 def write_study(study: ElicitStudy, path: Path) -> None:
     """Write all settings, also those that are as usual, for whoever reads the file."""
-    path.write_text(as_toml(study.model_dump(mode="json", exclude_none=True)), encoding="utf-8")
+    told = study.model_dump(mode="json", exclude_none=True)
+    path.write_text(tomli_w.dumps(told), encoding="utf-8")
 
 
 def fit_layout(layout: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
-from sfumato.elicit.design.presets import PRESETS, Preset, preset_settings
+from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_settings
 from sfumato.elicit.design.study import ElicitStudy, Form, study_from, write_study
 from sfumato.elicit.making import stimuli as build
 from sfumato.elicit.making.pictures import (
@@ -162,7 +162,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64].rstrip("-")
 
 
-def _check_given(study: ElicitStudy, preset: Preset, given: _Given) -> None:
+def _check_given(study: ElicitStudy, preset: StudyPreset, given: _Given) -> None:
     if study.form != preset.form:
         raise DataError(
             f"The form is {study.form!r}, but the preset {study.preset!r} is {preset.form!r}; "
@@ -196,7 +196,7 @@ def _check_given(study: ElicitStudy, preset: Preset, given: _Given) -> None:
 
 def _stimuli(
     study: ElicitStudy,
-    preset: Preset,
+    preset: StudyPreset,
     sources: Mapping[str, Source],
     given: _Given,
     *,
@@ -280,7 +280,7 @@ def _main(
 
 def _mixes(
     study: ElicitStudy,
-    preset: Preset,
+    preset: StudyPreset,
     items: Sequence[str],
     names: Names,
     given: _Given,
