@@ -314,7 +314,7 @@ def _attend(
         shown = run(commands.answer, token=token, given=given)
     if isinstance(shown, DebriefScreen):
         said = ("Some digits could be two things at once." if person % 9 == 0 else "",)
-        run(commands.proceed, token=token, given=ProceedGiven(stage="debrief", answers=said))
+        run(commands.leave_stage, token=token, given=ProceedGiven(stage="debrief", answers=said))
 
 
 def _chips(

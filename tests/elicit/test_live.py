@@ -111,7 +111,7 @@ def test_news_taken_in_bit_by_bit_give_what_a_fresh_look_gives(
     desk.run(commands.exclude, participant=people[1], rule="by hand", who="test")
     desk.run(commands.include, participant=people[0], who="test")
     desk.run(commands.withdraw, participant=people[2], who="test")
-    desk.run(commands.returned, platform="link", platform_id="person3")
+    desk.run(commands.return_submission, platform="link", platform_id="person3")
     desk.now += 11  # agreement is not worked out anew at every look
 
     assert after_exclusion["people"]["excluded_by"] == {"checks": 1}
@@ -201,7 +201,7 @@ def test_people_are_counted_by_what_became_of_them(busy: Callable[..., Any]) -> 
 
     desk.now += 600
     assert shown(live)["people"]["by_status"]["away"] == 1
-    desk.run(commands.returned, platform="link", platform_id="person3")
+    desk.run(commands.return_submission, platform="link", platform_id="person3")
     assert shown(live)["people"]["by_status"]["dropped out"] == 1
 
 

@@ -18,7 +18,7 @@ from tests.elicit.conftest import Desk, empty_postgresql, fill_desk, make_study
 from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import IMAGES
 from sfumato.elicit.live.live import Live
-from sfumato.elicit.session.commands import proceed
+from sfumato.elicit.session.commands import leave_stage
 from sfumato.elicit.session.screen import DebriefScreen, ProceedGiven, TrialScreen
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import open_database
@@ -81,7 +81,7 @@ def attend(desk: Desk, person: str, *, said: str, end: bool = True) -> str:
         shown = desk.answer(token, shown.trial.id, said)
     if isinstance(shown, DebriefScreen) and end:
         words = ProceedGiven(stage="debrief", answers=("<script>alert('words')</script>",))
-        desk.run(proceed, token=token, given=words)
+        desk.run(leave_stage, token=token, given=words)
     return token
 
 

@@ -53,7 +53,7 @@ def busy(open_desk: Callable[..., Any], a_study: Callable[..., Any]) -> Any:
         desk.answer(token, desk.screen(token).trial.id, timing={"seconds": 0.1})  # too fast: a flag
         assert desk.finish(token).stage == "debrief"
         said = ProceedGiven(stage="debrief", answers=("nothing – ü",))
-        desk.run(commands.proceed, token=token, given=said)
+        desk.run(commands.leave_stage, token=token, given=said)
     desk.run(commands.exclude, participant=1, rule="checks", who="test")
     desk.run(commands.withdraw, participant=3, who="test")  # the greatest id, gone for good
     return desk

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.whatif import places_to_open, preview_rule
-from sfumato.elicit.refusals import BadAnswer, Conflict, Fault
+from sfumato.elicit.refusals import AnswerFault, Conflict, InvalidAnswer
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.people import note_act
@@ -233,8 +233,8 @@ ACTS: dict[str, Act] = {
 """What forms may ask for, by the field ``act``."""
 
 
-def _bad(field: str, sentence: str) -> BadAnswer:
-    return BadAnswer((Fault(field, "malformed", sentence),))
+def _bad(field: str, sentence: str) -> InvalidAnswer:
+    return InvalidAnswer((AnswerFault(field, "malformed", sentence),))
 
 
 def _number(form: Mapping[str, str], field: str) -> int:

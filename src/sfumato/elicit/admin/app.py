@@ -40,11 +40,10 @@ from sfumato.elicit.live.views import (
     people_page,
 )
 from sfumato.elicit.live.whatif import preview_rules
-from sfumato.elicit.refusals import Refused, Unavailable, UnknownToken
+from sfumato.elicit.refusals import Refusal, TooMany, Unavailable, UnknownToken
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import DATABASE_ERRORS
 from sfumato.elicit.storage.schema import get_meta
-from sfumato.elicit.web.bodies import Throttled
 from sfumato.errors import DataError, SfumatoError
 
 EVENT_SECONDS = 2.0
@@ -318,10 +317,10 @@ def _refusal(office: Office, request: Request, error: Exception) -> Response:
     sentence, status = str(error), 400
     headers = dict(HEADERS)
     match error:
-        case Throttled():
+        case TooMany():
             status = error.status
             headers["Retry-After"] = str(max(1, round(error.wait)))
-        case Refused():
+        case Refusal():
             status = error.status
         case HTTPException():
             status, sentence = error.status_code, "There is nothing at this address."

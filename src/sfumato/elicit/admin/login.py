@@ -95,7 +95,7 @@ class Door:
     )
 
     def count_try(self, request: Request) -> None:
-        """Count a try to log in, or raise ``Throttled`` (S10)."""
+        """Count a try to log in, or raise ``TooMany`` (S10)."""
         host = request.client.host if request.client else ""
         self.tries.take(address_key(host), _SENTENCE)
         self.all_tries.take("", _SENTENCE)

@@ -38,7 +38,7 @@ _VIEW_CALLED = {"repeat": "repeats", "check": "checks", "practice": "practice"}
 
 
 @dataclass(frozen=True, eq=False)
-class Exported:
+class AnswerExport:
     """The answers that were asked for, and how many others there are."""
 
     answers: Readable
@@ -55,7 +55,9 @@ class Exported:
         return self.answers.table["annotator"].n_unique()
 
 
-def collected(connection: Connection, study: ElicitStudy, *, keep: Iterable[str] = ()) -> Exported:
+def collect_answers(
+    connection: Connection, study: ElicitStudy, *, keep: Iterable[str] = ()
+) -> AnswerExport:
     """The answers of a study; ``keep`` may name what is in ``BESIDE``.
 
     One statement reads everything, so the answers are those of one moment also while people
@@ -85,7 +87,7 @@ def collected(connection: Connection, study: ElicitStudy, *, keep: Iterable[str]
     }
     remarks = (Remark("late answers: their place had been given up", late),) if late else ()
     answers = _answers(study, rows, remarks, Step("collect answers", told))
-    return Exported(answers, dict(sorted(left_out.items())), late)
+    return AnswerExport(answers, dict(sorted(left_out.items())), late)
 
 
 def _numbered(rows: Sequence[Any]) -> Iterable[tuple[int, Any]]:

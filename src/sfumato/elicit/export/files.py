@@ -16,7 +16,7 @@ from typing import Any, assert_never
 import polars as pl
 
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.export.answers import Exported, collected
+from sfumato.elicit.export.answers import AnswerExport, collect_answers
 from sfumato.elicit.storage.database import Connection
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
@@ -33,10 +33,10 @@ GUARD = "'"
 _FORMULA = r"^[=+\-@\t\r]"
 
 
-def guarded(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def mark_formulas(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The table with a mark before every text that begins like a formula, and how many there were.
 
-    >>> guarded(pl.DataFrame({"item": ["=1+1", "a-b"], "order": [-1, 2]}))[0].rows()
+    >>> mark_formulas(pl.DataFrame({"item": ["=1+1", "a-b"], "order": [-1, 2]}))[0].rows()
     [("'=1+1", -1), ('a-b', 2)]
     """
     texts = [name for name in table.columns if table.schema[name] == pl.String]
@@ -78,7 +78,7 @@ def write_jspsych(answers: Readable, path: Path) -> None:
     pages = pl.DataFrame(
         list(_pages(answers)), schema=dict.fromkeys(_COLUMNS, pl.String()), orient="row"
     )
-    table, _ = guarded(pages)
+    table, _ = mark_formulas(pages)
     with whole_file(path) as part:
         table.write_csv(part)
 
@@ -246,7 +246,7 @@ def _instances(judgments: Judgments) -> Iterator[dict[str, Any]]:
 def write_judgments(answers: Readable, path: Path) -> None:
     """Write our own files: answers about items, comparisons or mixes, the question beside them."""
     if path.suffix.lower() == ".csv":
-        answers = replace(answers, table=guarded(answers.table)[0])
+        answers = replace(answers, table=mark_formulas(answers.table)[0])
     match answers:
         case Judgments():
             write(answers, path, "sfumato")
@@ -274,10 +274,10 @@ def export(
     *,
     shape: str = "judgments",
     keep: Iterable[str] = (),
-) -> Exported:
+) -> AnswerExport:
     """Write the answers of a study to a file; what was written, and what was left out and why."""
     writer = find(SHAPES, shape, what="format of an export")
-    found = collected(connection, study, keep=keep)
+    found = collect_answers(connection, study, keep=keep)
     if not len(found.answers):
         others = sum(found.left_out.values())
         raise DataError(
@@ -286,7 +286,7 @@ def export(
         )
     writer(found.answers, path)
     in_a_spreadsheet = path.suffix.lower() == ".csv"
-    return replace(found, marked=guarded(found.answers.table)[1] if in_a_spreadsheet else 0)
+    return replace(found, marked=mark_formulas(found.answers.table)[1] if in_a_spreadsheet else 0)
 
 
 def _listed(left_out: dict[str, int]) -> str:

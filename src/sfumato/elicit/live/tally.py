@@ -80,7 +80,7 @@ class Units:
         self.is_main = np.array([role == "main" for role in self.roles], dtype=bool)
 
 
-class Groups:
+class RowGroups:
     """Rows by a key; grows by many rows at a time."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class Tally:
         self.sums = np.zeros((len(units.ids), outcomes))  # of answers in the data
         self.count = np.zeros(len(units.ids), dtype=np.int64)
         self.change = np.full(len(units.ids), np.nan)
-        self.by_person, self.by_unit, self.by_number = Groups(), Groups(), Groups()
+        self.by_person, self.by_unit, self.by_number = RowGroups(), RowGroups(), RowGroups()
         self.medians: dict[int, tuple[float, int]] = {}
         self.version = 0
 

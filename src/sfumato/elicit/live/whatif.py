@@ -23,7 +23,7 @@ from sfumato.labels.running import answers_to_converge
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleMatch:
     """Somebody whom a rule would leave out."""
 
     participant: int
@@ -44,7 +44,7 @@ class Preview:
     """Whether the study names it among its own rules."""
     looked_at: int
     """Answers it could judge."""
-    found: tuple[Found, ...] = ()
+    found: tuple[RuleMatch, ...] = ()
     running: int = 0
     """People it would find who may still answer."""
     already: int = 0
@@ -143,11 +143,11 @@ def _preview(live: Live, judgments: Judgments | None, name: str) -> Preview:
     )
 
 
-def _found(live: Live, tally: Tally, participant: int, reason: str) -> Found:
+def _found(live: Live, tally: Tally, participant: int, reason: str) -> RuleMatch:
     rows = tally.rows[tally.living(tally.by_person.rows(tally.place_of_person[participant]))]
     places = int(((rows["view"] == FIRST) & rows["counted"]).sum())
     pseudonym = live.people.persons[participant].pseudonym
-    return Found(participant, pseudonym, reason, len(rows), places)
+    return RuleMatch(participant, pseudonym, reason, len(rows), places)
 
 
 def places_to_open(live: Live) -> dict[int, int]:

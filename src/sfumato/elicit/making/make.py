@@ -267,13 +267,13 @@ def _main(
                 chosen = read_comparisons(given.comparisons, names, ("first", "second"))
             else:
                 chosen = build.choose_pairs(items, count=given.count, rng=rng)
-            return build.compared(chosen, ids, target=target)
+            return build.compared_images(chosen, ids, target=target)
         case "triplet":
             if given.comparisons is not None:
                 chosen = read_comparisons(given.comparisons, names, ("item", "first", "second"))
             else:
                 chosen = build.choose_triplets(items, count=given.count, rng=rng)
-            return build.compared(chosen, ids, target=target)
+            return build.compared_images(chosen, ids, target=target)
         case _:
             assert_never(shows)
 

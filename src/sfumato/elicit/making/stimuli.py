@@ -95,7 +95,7 @@ def known_images(
     ]
 
 
-def compared(
+def compared_images(
     comparisons: Sequence[tuple[str, ...]], images: ImageIds, *, target: int
 ) -> list[Stimulus]:
     """Pairs (S1-03), or triplets with the image that is compared first (S1-04)."""

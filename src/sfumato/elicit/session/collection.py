@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session.answers import AnyQuestion, question_of
-from sfumato.elicit.session.screen import Asked
+from sfumato.elicit.session.screen import ShownQuestion
 
 
 def new_token() -> str:
@@ -43,7 +43,7 @@ class Collection:
     key: bytes
     """The study's own secret; pseudonyms cannot be computed without it."""
     question: AnyQuestion
-    asked: Asked
+    asked: ShownQuestion
     consent_version: str
     """"not asked" where the study asks for no consent."""
     consent_hash: str
@@ -62,7 +62,7 @@ def collection_of(study: ElicitStudy, key: bytes) -> Collection:
         study=study,
         key=key,
         question=question_of(study),
-        asked=Asked(
+        asked=ShownQuestion(
             form=study.form,
             wording=study.wording,
             options=study.options,

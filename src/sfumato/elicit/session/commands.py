@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 
 from sfumato.elicit.design.study import Welcome
-from sfumato.elicit.refusals import BadAnswer, Conflict, Fault, UnknownToken, UnknownTrial
-from sfumato.elicit.session.answers import Checked, check_answer, turned
+from sfumato.elicit.refusals import AnswerFault, Conflict, InvalidAnswer, UnknownToken, UnknownTrial
+from sfumato.elicit.session.answers import CheckedAnswer, check_answer, swap_sides
 from sfumato.elicit.session.assign import expire as expire  # "as": all commands can be had here
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.entry import enter as enter
@@ -24,7 +24,7 @@ from sfumato.elicit.session.people import exclude as exclude
 from sfumato.elicit.session.people import include as include
 from sfumato.elicit.session.people import pause as pause
 from sfumato.elicit.session.people import reopen as reopen
-from sfumato.elicit.session.people import returned as returned
+from sfumato.elicit.session.people import return_submission as return_submission
 from sfumato.elicit.session.people import withdraw as withdraw
 from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven, Screen
 from sfumato.elicit.session.show import (
@@ -101,7 +101,7 @@ def screen(
     return shown
 
 
-def proceed(
+def leave_stage(
     connection: Connection,
     collection: Collection,
     *,
@@ -192,7 +192,7 @@ def _take_comprehension(
         return comprehension_screen(collection.study, sitting, wrong=wrong)
     if len(given.answers) != len(welcome.comprehension):
         sentence = f"There are {len(welcome.comprehension)} questions; answer each."
-        raise BadAnswer((Fault("answers", "malformed", sentence),))
+        raise InvalidAnswer((AnswerFault("answers", "malformed", sentence),))
     _keep_reply(connection, sitting, given, now=now)
     sitting.comprehension_tries += 1
     wrong = _wrong(welcome, given.answers)
@@ -246,13 +246,13 @@ def _asked_for(
     return trial_of(row), None if row.answer is None else row
 
 
-def _checked(collection: Collection, trial: Trial, raw: Any) -> Checked:
+def _checked(collection: Collection, trial: Trial, raw: Any) -> CheckedAnswer:
     """The answer in the stimulus' own order."""
     mode, shown = collection.study.mode, read_json(trial.shown)
     checked = check_answer(collection.question, raw, mode=mode, shown=shown)
     if not trial.swapped:
         return checked
-    other_way = turned(collection.study.form, raw)
+    other_way = swap_sides(collection.study.form, raw)
     return check_answer(collection.question, other_way, mode=mode, shown=shown)
 
 
@@ -262,7 +262,7 @@ def _store(
     sitting: Sitting,
     trial: Trial,
     given: AnswerGiven,
-    checked: Checked,
+    checked: CheckedAnswer,
     *,
     now: float,
 ) -> None:
@@ -306,7 +306,7 @@ def _change(
     connection: Connection,
     trial: Trial,
     given: AnswerGiven,
-    checked: Checked,
+    checked: CheckedAnswer,
     *,
     before: str,
     now: float,
@@ -348,7 +348,7 @@ def _note_signs(
     sitting: Sitting,
     trial: Trial,
     given: AnswerGiven,
-    checked: Checked,
+    checked: CheckedAnswer,
     *,
     late: bool,
     now: float,

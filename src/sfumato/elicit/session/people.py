@@ -41,7 +41,7 @@ _TOUCHED = (
 """Tables that held something of the person."""
 
 
-def returned(
+def return_submission(
     connection: Connection,
     collection: Collection,
     *,
@@ -176,7 +176,7 @@ def note_act(
 
 
 @dataclass(frozen=True)
-class Withdrawn:
+class Withdrawal:
     """What a withdrawal did."""
 
     answers: int
@@ -194,7 +194,7 @@ def withdraw_person(
     who: str,
     now: float,
     rng: np.random.Generator,
-) -> Withdrawn:
+) -> Withdrawal:
     """Erase a person with all their answers, or only who they are, as the consent promised.
 
     ``person`` is their pseudonym or their id on the platform.
@@ -205,7 +205,7 @@ def withdraw_person(
         answers = run_once(
             connection, collection, command, now=now, rng=rng, participant=participant, who=who
         )
-        return Withdrawn(answers, scrub(connection))
+        return Withdrawal(answers, scrub(connection))
 
 
 def person_called(connection: Connection, person: str) -> int:

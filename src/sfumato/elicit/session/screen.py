@@ -18,7 +18,7 @@ class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Asked(_Shown):
+class ShownQuestion(_Shown):
     """The question of a trial."""
 
     form: Form
@@ -41,7 +41,7 @@ class ShownTrial(_Shown):
     """In the order of this person."""
     shown: dict[str, Any]
     """``{"class": …}`` for typicality; ``{"classes": […]}`` for mixes, the left end first."""
-    question: Asked
+    question: ShownQuestion
     mode: Mode
     can_back: bool
     practice: bool

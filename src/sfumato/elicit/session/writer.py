@@ -43,7 +43,7 @@ _log = logging.getLogger("sfumato.elicit")
 _SENTENCE = "The answer could not be stored just now; it will be sent again."
 
 
-class Groups(Generic[T]):
+class GroupQueue(Generic[T]):
     """What waits to be worked on.
 
     A group that has begun waits up to ``seconds`` for others, but not once it is as large as any of
@@ -118,7 +118,7 @@ class Writer:
         self.clock = clock
         self._is_out = False
         one = database.dialect == "sqlite"
-        self._jobs: Groups[_Job] = Groups(
+        self._jobs: GroupQueue[_Job] = GroupQueue(
             most=GROUP if one else 1, seconds=GATHER_SECONDS if one else 0.0
         )
         count, work = (1, self._write_groups) if one else (POSTGRESQL_THREADS, self._write_each)

@@ -123,12 +123,12 @@ async def take_answer(service: Service, request: Request) -> Response:
     return model_reply(await service.writer.run(commands.answer, token=token, given=given))
 
 
-async def proceed(service: Service, request: Request) -> Response:
+async def leave_stage(service: Service, request: Request) -> Response:
     """Leave a stage before or after the trials."""
     token = token_of(request)
     service.throttle.calls.take(token, SLOWER)
     given = await read_model(request, ProceedGiven)
-    return model_reply(await service.writer.run(commands.proceed, token=token, given=given))
+    return model_reply(await service.writer.run(commands.leave_stage, token=token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sfumato.elicit.design.places import IMAGES
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.refusals import Refused, Unavailable
+from sfumato.elicit.refusals import Refusal, Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.web import api
@@ -77,7 +77,7 @@ def make_app(
             Middleware(guard, headers=headers_for(platform)),
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
-        exception_handlers={Refused: reply_to_refusal, HTTPException: http_reply},
+        exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
         lifespan=partial(_while_served, writer),
     )
 
@@ -94,7 +94,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
     posts = {
         ANSWER: api.take_answer,
         "/api/enter": api.let_in,
-        "/api/proceed": api.proceed,
+        "/api/proceed": api.leave_stage,
         "/api/back": api.go_back,
         "/webhook/prolific": api.take_webhook,
     }

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sfumato.elicit.refusals import (
-    BadAnswer,
-    Closed,
-    Fault,
-    Refused,
+    AnswerFault,
+    CollectionClosed,
+    InvalidAnswer,
+    Refusal,
     TooMany,
     Unavailable,
     UnknownToken,
@@ -33,24 +33,16 @@ _SENTENCES = {
 }
 
 
-class TooLarge(Refused):
+class TooLarge(Refusal):
     """The body is longer than any answer can be."""
 
     status = 413
 
 
-class WrongType(Refused):
+class WrongType(Refusal):
     """The body is not JSON by its own description."""
 
     status = 415
-
-
-class Throttled(TooMany):
-    """Too many requests in a short time; ``wait`` are the seconds until the next may come."""
-
-    def __init__(self, sentence: str, *, wait: float) -> None:
-        super().__init__(sentence)
-        self.wait = wait
 
 
 def as_json(value: Any, *, status: int = 200) -> Response:
@@ -64,15 +56,15 @@ def model_reply(model: BaseModel) -> Response:
     return Response(model.model_dump_json(), media_type="application/json")
 
 
-def refusal_reply(error: Refused) -> Response:
+def refusal_reply(error: Refusal) -> Response:
     """The status, the sentence and the faults of a refusal."""
-    faults: tuple[Fault, ...] = error.faults if isinstance(error, BadAnswer) else ()
+    faults: tuple[AnswerFault, ...] = error.faults if isinstance(error, InvalidAnswer) else ()
     body: dict[str, Any] = {"error": str(error), "faults": [vars(fault) for fault in faults]}
-    if isinstance(error, Closed):
+    if isinstance(error, CollectionClosed):
         body["reason"] = error.reason
     reply = as_json(body, status=error.status)
     match error:
-        case Throttled():
+        case TooMany():
             reply.headers["Retry-After"] = str(max(1, ceil(error.wait)))
         case Unavailable():
             reply.headers["Retry-After"] = str(RETRY_SECONDS)
@@ -83,7 +75,7 @@ def refusal_reply(error: Refused) -> Response:
 
 def reply_to_refusal(_request: Request, error: Exception) -> Response:
     """The same as a handler of Starlette."""
-    assert isinstance(error, Refused)
+    assert isinstance(error, Refusal)
     return refusal_reply(error)
 
 
@@ -148,7 +140,7 @@ async def read_model(request: Request, model: type[M]) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise BadAnswer(_faults(error)) from None
+        raise InvalidAnswer(_faults(error)) from None
 
 
 async def read_json(request: Request) -> Any:
@@ -165,19 +157,19 @@ def parse_json(body: bytes) -> Any:
     >>> parse_json(b'{"percent": 3, "percent": 4}')
     Traceback (most recent call last):
         ...
-    sfumato.elicit.refusals.Refused: The body is not plain JSON: 'percent' occurs twice.
+    sfumato.elicit.refusals.Refusal: The body is not plain JSON: 'percent' occurs twice.
     """
     try:
         text = body.decode("utf-8")
         return _STRICT.decode(text)
     except UnicodeDecodeError:
-        raise Refused("The body is not UTF-8.") from None
+        raise Refusal("The body is not UTF-8.") from None
     except json.JSONDecodeError as error:
-        raise Refused(f"The body is not JSON: {error.msg} at {error.pos}.") from None
+        raise Refusal(f"The body is not JSON: {error.msg} at {error.pos}.") from None
     except RecursionError:
-        raise Refused("The body is not plain JSON: it is nested too deeply.") from None
+        raise Refusal("The body is not plain JSON: it is nested too deeply.") from None
     except ValueError:  # more than 4,300 digits
-        raise Refused("The body is not plain JSON: a number is too long.") from None
+        raise Refusal("The body is not plain JSON: a number is too long.") from None
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -185,18 +177,18 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise Refused(f"The body is not plain JSON: {twice[:60]!r} occurs twice.")
+        raise Refusal(f"The body is not plain JSON: {twice[:60]!r} occurs twice.")
     return made
 
 
 def _no_constant(name: str) -> Any:
-    raise Refused(f"The body is not plain JSON: it holds {name}.")
+    raise Refusal(f"The body is not plain JSON: it holds {name}.")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise Refused("The body is not plain JSON: a number is too large.")
+        raise Refusal("The body is not plain JSON: a number is too large.")
     return value
 
 
@@ -205,9 +197,11 @@ _STRICT = json.JSONDecoder(
 )
 
 
-def _faults(error: ValidationError) -> tuple[Fault, ...]:
+def _faults(error: ValidationError) -> tuple[AnswerFault, ...]:
     """What is wrong, without what was sent: it may hold an id."""
     return tuple(
-        Fault(".".join(str(part) for part in fault["loc"])[:200], "malformed", f"{fault['msg']}.")
+        AnswerFault(
+            ".".join(str(part) for part in fault["loc"])[:200], "malformed", f"{fault['msg']}."
+        )
         for fault in error.errors(include_url=False, include_input=False)[:FAULTS_SHOWN]
     )

@@ -18,10 +18,10 @@ from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import bindparam as given
 
 from sfumato.elicit.design.study import Platform, Recruiting
-from sfumato.elicit.refusals import BadAnswer, Fault, Forbidden, Refused
+from sfumato.elicit.refusals import AnswerFault, Forbidden, InvalidAnswer, Refusal
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.entry import collection_hash
-from sfumato.elicit.session.people import returned
+from sfumato.elicit.session.people import return_submission
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.web.bodies import parse_json
@@ -78,7 +78,7 @@ def _needed(parameters: Mapping[str, str], name: str) -> str:
     value = parameters.get(name, "").strip()
     if not value or "{{%" in value:  # the second is what a platform should have filled in
         sentence = f"The address lacks {name}; open the study by its link on the platform."
-        raise BadAnswer((Fault(name, "malformed", sentence),))
+        raise InvalidAnswer((AnswerFault(name, "malformed", sentence),))
     return value
 
 
@@ -123,7 +123,7 @@ def message_in(body: bytes) -> Message:
     try:
         return Message.model_validate(parse_json(body))
     except ValidationError:
-        raise Refused("The message has another shape than expected.") from None
+        raise Refusal("The message has another shape than expected.") from None
 
 
 def take_message(
@@ -146,7 +146,7 @@ def take_message(
     person = collection.pseudonym("prolific", message.participant_id)
     if connection.one(_OURS, attempt=attempt, pseudonym=person) is None:
         return 0
-    return returned(
+    return return_submission(
         connection,
         collection,
         now=now,

@@ -15,8 +15,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.elicit.design.study import Platform
-from sfumato.elicit.refusals import Forbidden, Refused
-from sfumato.elicit.web.bodies import Throttled, TooLarge, broken_reply, refusal_reply
+from sfumato.elicit.refusals import Forbidden, Refusal, TooMany
+from sfumato.elicit.web.bodies import TooLarge, broken_reply, refusal_reply
 from sfumato.elicit.web.platforms import MTURK_HOSTS
 from sfumato.errors import DataError
 
@@ -50,7 +50,7 @@ class Buckets:
         self._full_at: dict[str, float] = {}
 
     def take(self, key: str, sentence: str) -> None:
-        """Count one request, or raise ``Throttled``.
+        """Count one request, or raise ``TooMany``.
 
         Only the moment at which the bucket will be full again is kept.
         """
@@ -58,7 +58,7 @@ class Buckets:
         full_at = max(self._full_at.get(key, now), now)
         wait = (full_at - now) - (self.burst - 1) / self.per_second
         if wait > ROUNDING:
-            raise Throttled(sentence, wait=wait)
+            raise TooMany(sentence, wait=wait)
         if key not in self._full_at and len(self._full_at) >= REMEMBERED:
             self._forget(now)
         self._full_at[key] = full_at + 1 / self.per_second
@@ -150,7 +150,7 @@ def headers_for(platform: Platform) -> RawHeaders:
 def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
     """The application behind all these checks."""
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def call_guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
@@ -166,7 +166,7 @@ def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
         try:
             _check_origin(scope)
             await app(scope, _limited(scope, receive), send_with_headers)
-        except Refused as error:
+        except Refusal as error:
             if begun:
                 raise
             await refusal_reply(error)(scope, receive, send_with_headers)
@@ -176,7 +176,7 @@ def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
                 raise
             await broken_reply()(scope, receive, send_with_headers)
 
-    return guarded
+    return call_guarded
 
 
 def check_address(host: str, admin_key: str | None) -> None:
