@@ -24,7 +24,7 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from sfumato.cli.elicit_new import demo_digits
+from sfumato.cli.elicit import demo_digits
 from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.design.presets import PRESETS
