@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.ambiguous import ambiguous
 from sfumato.cli.audit import audit
 from sfumato.cli.elicit import elicit_app
@@ -73,7 +73,7 @@ def describe(
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
 
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
@@ -112,7 +112,7 @@ def convert(
 @data_app.command("list")
 def data_list(as_json: given.AsJson = False) -> None:
     """The data sets, with their licences and whether they are here."""
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.data import listing
 
     print_found({"datasets": listing()}, as_json, show.datasets)
@@ -136,7 +136,7 @@ def data_check(
     as_json: given.AsJson = False,
 ) -> None:
     """Compare the files of a data set with their checksums."""
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.data import check
 
     rows = check(name)

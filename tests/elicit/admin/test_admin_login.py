@@ -3,7 +3,7 @@
 import argon2
 import pytest
 
-from sfumato.elicit.web.tokens import (
+from sfumato.elicit.admin.login import (
     admin_key_matches,
     admin_session_is_valid,
     form_token,

@@ -1,26 +1,24 @@
 """Run the server of a study until it is told to stop."""
 
 import secrets
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import uvicorn
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
+from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import database_url, open_study, read_key
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import schema
 from sfumato.elicit.storage.backup import check_pages
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
-from sfumato.elicit.web.limits import Limits
+from sfumato.elicit.web.security import Limits
 from sfumato.errors import DataError
-
-__all__ = ["check_workers", "run_server", "served_app"]
 
 KEEP_ALIVE_SECONDS = 75
 """Longer than people think about an image; uvicorn's own 5 s would close most connections."""
@@ -34,9 +32,12 @@ def served_app(
     database: str | None = None,
     webhook_secret: str | None = None,
     limits: Limits | None = None,
-    make_admin: Callable[[Writer], ASGIApp] | None = None,
+    admin_key: str | None = None,
 ) -> Starlette:
-    """The application for the study in a folder, with a writer of its own."""
+    """The application for the study in a folder, with a writer of its own.
+
+    With an ``admin_key``, or the argon2id hash of one, it has a dashboard under ``/admin``.
+    """
     study = open_study(folder)
     stored = open_database(database or database_url(folder))
     with stored.rejoin() as connection:
@@ -50,10 +51,15 @@ def served_app(
     return make_app(
         folder,
         writer=writer,
-        admin=None if make_admin is None else make_admin(writer),
+        admin=None if admin_key is None else dashboard(writer, admin_key),
         webhook_secret=webhook_secret,
         limits=limits,
     )
+
+
+def dashboard(writer: Writer, admin_key: str) -> Starlette:
+    """The researcher's pages about what a writer stores."""
+    return admin_app(writer, Live(writer.database, writer.collection), admin_key=admin_key)
 
 
 def check_workers(workers: int, database: str | None) -> None:

@@ -3,8 +3,8 @@
 On SQLite one thread takes everything that waits, up to 512 commands, and flushes once for all of
 them: a full flush each would be fifty times slower. Where commands keep coming it waits a few
 hundredths of a second for more of them, because a transaction of its own costs an answer more time
-of the processor than all the rest. On PostgreSQL a few threads run one
-command a transaction each, because its locks keep them apart.
+of the processor than all the rest. On PostgreSQL a few threads run one command a transaction each,
+because its locks keep them apart.
 """
 
 import asyncio
@@ -13,10 +13,11 @@ import logging
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 import psycopg
@@ -24,10 +25,7 @@ import psycopg
 from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Database
-from sfumato.elicit.storage.groups import Groups
 from sfumato.errors import DataError
-
-__all__ = ["Writer", "run_once"]
 
 GROUP = 512
 """Commands a transaction at most."""
@@ -35,12 +33,63 @@ GATHER_SECONDS = 0.04
 """How long a group waits for others at most; nobody notices it behind a network."""
 POSTGRESQL_THREADS = 4
 ATTEMPTS = 3
+REMEMBERED = 16
+"""Groups whose sizes tell how many things may be expected."""
 
 T = TypeVar("T")
 
 _log = logging.getLogger("sfumato.elicit")
 
 _SENTENCE = "The answer could not be stored just now; it will be sent again."
+
+
+class GroupQueue(Generic[T]):
+    """What waits to be worked on.
+
+    A group that has begun waits up to ``seconds`` for others, but not once it is as large as any of
+    the last ones: one person alone, or a few who all wait for their replies, lose no time. Who
+    works is woken by the first thing and by the last one expected, not by each: waking a thread
+    is work too.
+    """
+
+    def __init__(self, *, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._waiting: deque[T] = deque()
+        self._sizes: deque[int] = deque([1], maxlen=REMEMBERED)
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def put(self, thing: T) -> bool:
+        """Add something; False where nothing is taken any more."""
+        with self._changed:
+            if self._closed:
+                return False
+            self._waiting.append(thing)
+            count = len(self._waiting)
+            if count == 1 or count >= self._expected:
+                self._changed.notify()
+        return True
+
+    def take(self) -> list[T]:
+        """The next group, in the order in which things came; empty when there will be no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            self._changed.wait_for(
+                lambda: len(self._waiting) >= self._expected or self._closed, timeout=self._seconds
+            )
+            count = min(len(self._waiting), self._most)
+            self._sizes.append(count)
+            return [self._waiting.popleft() for _ in range(count)]
+
+    def close(self) -> None:
+        """Take nothing more; what waits is still handed out."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    @property
+    def _expected(self) -> int:
+        return min(max(self._sizes), self._most)
 
 
 @dataclass(slots=True)
@@ -69,7 +118,7 @@ class Writer:
         self.clock = clock
         self._is_out = False
         one = database.dialect == "sqlite"
-        self._jobs: Groups[_Job] = Groups(
+        self._jobs: GroupQueue[_Job] = GroupQueue(
             most=GROUP if one else 1, seconds=GATHER_SECONDS if one else 0.0
         )
         count, work = (1, self._write_groups) if one else (POSTGRESQL_THREADS, self._write_each)

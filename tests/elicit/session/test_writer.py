@@ -16,9 +16,9 @@ import pytest
 from sfumato.elicit.refusals import Conflict, Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import DoneScreen, TrialScreen
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import Connection, open_database
 from sfumato.elicit.storage.schema import get_meta, set_meta
-from sfumato.elicit.storage.writer import Writer
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_commands_that_keep_coming_share_a_transaction(
 ) -> None:
     if desk.database.dialect == "postgresql":
         pytest.skip("Only SQLite's writer gathers commands.")
-    monkeypatch.setattr("sfumato.elicit.storage.writer.GATHER_SECONDS", 60.0)
+    monkeypatch.setattr("sfumato.elicit.session.writer.GATHER_SECONDS", 60.0)
     groups: list[int] = []
 
     class Counted(Writer):
@@ -107,7 +107,7 @@ def test_commands_that_keep_coming_share_a_transaction(
 
 
 def test_one_person_alone_is_not_kept_waiting(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.elicit.storage.writer.GATHER_SECONDS", 60.0)
+    monkeypatch.setattr("sfumato.elicit.session.writer.GATHER_SECONDS", 60.0)
     writer = Writer(desk.database, desk.collection, rng=np.random.default_rng(1)).start()
 
     keys = [writer.run_and_wait(note, key=f"k{number}") for number in range(3)]
@@ -216,7 +216,7 @@ def test_r8_failing_commit_acknowledges_nothing_and_the_next_group_works(
 
     monkeypatch.setattr(type(desk.database), "connect", broken_first)
     writer = Writer(desk.database, desk.collection, rng=np.random.default_rng(1))
-    monkeypatch.setattr("sfumato.elicit.storage.writer.POSTGRESQL_THREADS", 1)
+    monkeypatch.setattr("sfumato.elicit.session.writer.POSTGRESQL_THREADS", 1)
     writer._threads = writer._threads[:1]
     writer.start()
 
@@ -324,7 +324,7 @@ from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.session.screen import AnswerGiven, TrialScreen
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.storage.writer import Writer
+from sfumato.elicit.session.writer import Writer
 from concurrent.futures import ThreadPoolExecutor
 
 study = ElicitStudy.model_validate_json(sys.argv[2])

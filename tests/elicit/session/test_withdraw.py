@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.elicit import withdraw as module
-from sfumato.elicit.export import collected
+from sfumato.elicit.export import collect_answers
 from sfumato.elicit.refusals import UnknownToken
+from sfumato.elicit.session import people as module
+from sfumato.elicit.session.people import Withdrawal, withdraw_person
 from sfumato.elicit.storage.backup import back_up
-from sfumato.elicit.withdraw import Withdrawn, withdraw_person
 from sfumato.errors import DataError
 
 CANARY = "5f00aaaabbbbccccdddd0042"
 MARK = "CANARYTEXT"
 
 
-def leave(desk: Any, person: str, *, identity_only: bool = False) -> Withdrawn:
+def leave(desk: Any, person: str, *, identity_only: bool = False) -> Withdrawal:
     return withdraw_person(
         desk.database,
         desk.collection,
@@ -66,12 +66,12 @@ def test_s14_nothing_of_the_person_is_left_in_the_files_nor_the_next_backup(
     done = leave(desk, CANARY if by == "platform id" else pseudonym)
     back_up(desk.database, tmp_path / "next.backup")
 
-    assert done == Withdrawn(answers=6, scrubbed=True)
+    assert done == Withdrawal(answers=6, scrubbed=True)
     for place in (stored_bytes(desk), (tmp_path / "next.backup").read_bytes()):
         assert not [trace for trace in traces if trace in place]
     assert desk.rows("SELECT answers FROM withdrawal") == [(6,)]  # the tombstone
     assert desk.count("participant") == 2
-    assert len(collected(desk.connection, desk.collection.study).answers) == 12
+    assert len(collect_answers(desk.connection, desk.collection.study).answers) == 12
     desk.check_counters()
 
 
@@ -95,11 +95,11 @@ def test_s14_identity_only_keeps_the_answers_but_no_way_to_the_person(
     done = leave(desk, pseudonym, identity_only=True)
 
     stored = stored_bytes(desk)
-    assert done == Withdrawn(answers=6, scrubbed=True)
+    assert done == Withdrawal(answers=6, scrubbed=True)
     assert CANARY.encode() not in stored
     assert pseudonym.encode() not in stored  # whoever has the key could compute it
     assert MARK.encode() in stored
-    found = collected(desk.connection, desk.collection.study)
+    found = collect_answers(desk.connection, desk.collection.study)
     assert (len(found.answers), found.people) == (18, 3)
     assert desk.count("participant_identity") == 2
     assert desk.count("withdrawal") == 1
@@ -133,7 +133,7 @@ def test_s14_files_that_somebody_reads_are_told_as_not_rewritten(
     desk.enter("bob")
     later = leave(desk, "bob")
 
-    assert busy == Withdrawn(answers=6, scrubbed=False)
+    assert busy == Withdrawal(answers=6, scrubbed=False)
     assert later.scrubbed
     assert CANARY.encode() not in stored_bytes(desk)
 

@@ -5,26 +5,26 @@ import time
 
 import pytest
 
-from sfumato.elicit.storage.groups import REMEMBERED, Groups
+from sfumato.elicit.session.writer import REMEMBERED, GroupQueue
 
 LONG = 60.0
 """Seconds that no test waits."""
 
 
-def fill(groups: Groups[int], things: range) -> None:
+def fill(groups: GroupQueue[int], things: range) -> None:
     for thing in things:
         assert groups.put(thing)
 
 
 def test_what_waits_is_one_group_in_order() -> None:
-    groups: Groups[int] = Groups(most=10, seconds=0.0)
+    groups: GroupQueue[int] = GroupQueue(most=10, seconds=0.0)
     fill(groups, range(4))
 
     assert groups.take() == [0, 1, 2, 3]
 
 
 def test_a_group_is_never_larger_than_the_most() -> None:
-    groups: Groups[int] = Groups(most=3, seconds=LONG)
+    groups: GroupQueue[int] = GroupQueue(most=3, seconds=LONG)
     fill(groups, range(5))
     groups.close()
 
@@ -32,7 +32,7 @@ def test_a_group_is_never_larger_than_the_most() -> None:
 
 
 def test_a_group_waits_for_as_many_as_the_largest_of_the_last_ones() -> None:
-    groups: Groups[int] = Groups(most=10, seconds=LONG)
+    groups: GroupQueue[int] = GroupQueue(most=10, seconds=LONG)
     fill(groups, range(3))
     assert len(groups.take()) == 3
 
@@ -49,7 +49,7 @@ def test_a_group_waits_for_as_many_as_the_largest_of_the_last_ones() -> None:
 
 
 def test_a_group_that_waited_in_vain_is_handed_out() -> None:
-    groups: Groups[int] = Groups(most=10, seconds=0.01)
+    groups: GroupQueue[int] = GroupQueue(most=10, seconds=0.01)
     fill(groups, range(3))
     groups.take()
     fill(groups, range(2))
@@ -58,7 +58,7 @@ def test_a_group_that_waited_in_vain_is_handed_out() -> None:
 
 
 def test_a_busy_time_is_forgotten() -> None:
-    groups: Groups[int] = Groups(most=10, seconds=0.001)
+    groups: GroupQueue[int] = GroupQueue(most=10, seconds=0.001)
     fill(groups, range(5))
     groups.take()
     for _ in range(REMEMBERED):
@@ -71,7 +71,7 @@ def test_a_busy_time_is_forgotten() -> None:
 
 
 def test_closing_ends_the_wait_and_hands_out_the_rest() -> None:
-    groups: Groups[int] = Groups(most=10, seconds=LONG)
+    groups: GroupQueue[int] = GroupQueue(most=10, seconds=LONG)
     fill(groups, range(4))
     groups.take()
     fill(groups, range(1))
@@ -84,7 +84,7 @@ def test_closing_ends_the_wait_and_hands_out_the_rest() -> None:
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_each_thing_is_handed_out_once(workers: int) -> None:
-    groups: Groups[int] = Groups(most=1 if workers > 1 else 7, seconds=0.0)
+    groups: GroupQueue[int] = GroupQueue(most=1 if workers > 1 else 7, seconds=0.0)
     found: list[list[int]] = [[] for _ in range(workers)]
 
     def work(mine: list[int]) -> None:
