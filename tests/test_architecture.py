@@ -79,7 +79,9 @@ def test_nothing_imports_from_the_front_door() -> None:
     users = [
         str(path.relative_to(SRC))
         for path in SRC.rglob("*.py")
-        if any(name.split(".")[0] == "sfumato" and "." not in name for name in modules_read_by(path))
+        if any(
+            name.split(".")[0] == "sfumato" and "." not in name for name in modules_read_by(path)
+        )
     ]
 
     assert users == []

@@ -33,8 +33,8 @@ from sfumato.data.registry import (
 )
 from sfumato.errors import DataError
 from sfumato.judgments.formats import Readable, read
-from sfumato.judgments.formats.tables import load_array
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import load_array
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find

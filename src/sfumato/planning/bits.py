@@ -6,10 +6,9 @@ import numpy as np
 
 from sfumato.judgments.question import Question
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.planning.information import FEWEST, Options, constraints
-from sfumato.planning.pilot import error_rate
-from sfumato.planning.information import noisy
 from sfumato.planning.cost import FORM_OF_QUESTION
+from sfumato.planning.information import FEWEST, Options, constraints, noisy
+from sfumato.planning.pilot import error_rate
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
 
 from sfumato.data import ImageSet, load, load_split, locate
-from sfumato.judgments.formats.tables import load_array
-from sfumato.judgments.formats.datasets import CIFAR10
-from sfumato.judgments.formats.datasets import read_hmix, read_hmix_labels
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import load_array
 from sfumato.judgments.mixed import Mix, mix_named, mixes_of
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels
