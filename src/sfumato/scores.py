@@ -65,7 +65,7 @@ class Metric:
         """
         if low is None or high is None:
             return low, high
-        return max(low, self.low), min(high, self.high)
+        return float(max(low, self.low)), float(min(high, self.high))
 
 
 @cache

@@ -26,7 +26,7 @@ from sfumato.evaluation.intervals import (
     share_of_all_or_none,
     sign_flip,
 )
-from sfumato.evaluation.metrics import METRICS, Metric, cross_entropy, top_class
+from sfumato.evaluation.metrics import METRICS, Scorer, cross_entropy, top_class
 from sfumato.evaluation.references import class_oracle_labels
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align, hard_labels
@@ -37,7 +37,7 @@ from sfumato.scores import Difference, Score
 
 # Turn labels and predictions into rows, one an item, that every score is a summary of.
 #
-# Items are joined by their names. Each metric gives its rows once (``Metric.parts``); strata,
+# Items are joined by their names. Each metric gives its rows once (``Scorer.parts``); strata,
 # bootstraps and differences between arms all work on selections of those rows.
 
 Missing = Literal["error", "leave out"]
@@ -199,13 +199,13 @@ def moved_to(value: float, drawn: NDArray[np.float64]) -> Interval:
 _EVERYTHING = (*METRICS, *REFERENCES)
 
 
-def _known(name: str) -> Metric | None:
+def _known(name: str) -> Scorer | None:
     """The metric of that name, or None for a reference line."""
-    table: dict[str, Metric | None] = {**METRICS, **dict.fromkeys(REFERENCES)}
+    table: dict[str, Scorer | None] = {**METRICS, **dict.fromkeys(REFERENCES)}
     return find(table, name, what="metric")
 
 
-def _by_metric(metric: Metric, against: str, labels: LabelSet, model: LabelSet) -> Measured:
+def _by_metric(metric: Scorer, against: str, labels: LabelSet, model: LabelSet) -> Measured:
     return Measured(
         metric.name,
         against,
