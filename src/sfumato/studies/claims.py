@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeVar, assert_never, get_args
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.report.numbers import interval, number, signed
+from sfumato.reporting.text import interval, number, signed
 from sfumato.studies.verdicts import CONTROL_ANSWERS, End, Verdict, overall, side, within
 
 Relation = Literal["lower", "higher", "below", "above", "within", "equal", "no difference", "shown"]

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.report.page import Page, Section, Text, render_markdown
-from sfumato.report.tables import Table
-from sfumato.report.text import duration, markdown_table
+from sfumato.reporting.page import Page, Section, Text, render_markdown
+from sfumato.reporting.tables import Table
+from sfumato.reporting.text import duration, markdown_table
 from sfumato.scores import Estimate
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
