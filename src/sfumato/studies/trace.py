@@ -17,7 +17,7 @@ from sfumato.judgments.formats import FORMATS, read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.provenance import fingerprint_file
-from sfumato.report.numbers import interval, number
+from sfumato.reporting.text import interval, number
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.folder import RunFolder
 
