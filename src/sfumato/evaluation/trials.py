@@ -539,7 +539,7 @@ def _sources(
     models: Sequence[Provenance], second: Sequence[Provenance] = ()
 ) -> Callable[[Provenance, str], str]:
     """Makes the source of a number from the labels it is held against and a note."""
-    scored, subtracted = _steps(models), to_json(_steps(second))
+    scored, subtracted = steps_behind(models), to_json(steps_behind(second))
     known: dict[tuple[int, str], str] = {}  # few differ, and there are many numbers
 
     def source(labels: Provenance, note: str) -> str:
@@ -553,7 +553,7 @@ def _sources(
     return source
 
 
-def _steps(models: Sequence[Provenance]) -> Provenance:
+def steps_behind(models: Sequence[Provenance]) -> Provenance:
     """The steps behind all models, each once."""
     steps: list[Step] = []
     for step in (step for model in models for step in model or IN_MEMORY):
