@@ -13,7 +13,7 @@ from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.metrics import reliability as reliability_bins
 from sfumato.evaluation.score import evaluate
 from sfumato.evaluation.strata import disputed_thirds, strata_of
-from sfumato.evaluation.trials import ArmTrials, compare_arms, score_arm
+from sfumato.evaluation.trials import ArmTrials, compare_arms, score_arm, steps_behind
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import build
 from sfumato.labels.compare import total_variation
@@ -135,9 +135,14 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
             rng=rng,
             draws=data.study.draws,
         )
-        steps = human.provenance + (original.provenance if original is not None and known else ())
-        source = source_text(labels=steps)
-        found += [replace(row, part=part, against=against, source=source) for row in rows]
+        sets = [human, original] if original is not None and known else [human]
+        steps = steps_behind([labels.provenance for labels in sets])
+        found += [
+            replace(
+                row, part=part, against=against, source=source_text(labels=steps, note=row.note)
+            )
+            for row in rows
+        ]
     return Findings(found)
 
 
