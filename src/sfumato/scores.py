@@ -1,137 +1,277 @@
-"""One number about one arm, with its interval; a list of them is a tidy table."""
+"""Numbers about models and people, with their intervals: one tidy table for all of them.
+
+An ``Estimate`` is one number: of an arm, or of the difference between two arms where ``second`` is
+given. ``Estimates`` is many of them as one table, the only one that results are kept in. A
+``Metric`` says what a number means: its words, its direction, the range it cannot leave; they are
+read from ``metrics.toml``.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, Self, assert_never
 
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.provenance import Provenance, from_json, to_json
+from sfumato.names import find
+from sfumato.provenance import Provenance, Setting, Step, to_json
+
+Better = Literal["lower", "higher", "neither"]
+"""Which way is good; "neither" describes rather than judges."""
 
 
 @dataclass(frozen=True)
-class Score:
-    """One number: how an arm does by a metric, against some labels, on a stratum of the items."""
+class Metric:
+    """What a number means to a reader."""
+
+    name: str
+    title: str
+    """"cross-entropy"."""
+    better: Better = "neither"
+    meaning: str = ""
+    """One sentence with the formula in words."""
+    unit: str = ""
+    """"nats", "bits", "seconds"; empty for shares and plain numbers."""
+    low: float = -math.inf
+    high: float = math.inf
+    """The range that no value and no interval leaves."""
+
+    @property
+    def axis(self) -> str:
+        """The title with its direction, for an axis.
+
+        >>> Metric("accuracy", "accuracy", "higher").axis
+        'accuracy (higher is better)'
+        """
+        match self.better:
+            case "lower" | "higher":
+                return f"{self.title} ({self.better} is better)"
+            case "neither":
+                return self.title
+            case _:
+                assert_never(self.better)
+
+    def clip(self, low: float | None, high: float | None) -> tuple[float | None, float | None]:
+        """An interval cut to the range of the metric.
+
+        >>> Metric("accuracy", "accuracy", low=0, high=1).clip(0.97, 1.02)
+        (0.97, 1.0)
+        """
+        if low is None or high is None:
+            return low, high
+        return float(max(low, self.low)), float(min(high, self.high))
+
+
+@cache
+def metrics() -> dict[str, Metric]:
+    """Every metric that a result can be told by, by name."""
+    text = files("sfumato").joinpath("metrics.toml").read_text(encoding="utf-8")
+    return {name: Metric(name, **words) for name, words in tomllib.loads(text).items()}
+
+
+def metric_words(name: str) -> Metric:
+    """What is said of a metric; of an unknown one only its name, and it judges nothing.
+
+    >>> metric_words("accuracy").better, metric_words("my_own").title
+    ('higher', 'my own')
+    """
+    return metrics().get(name) or Metric(name, name.replace("_", " "))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number with its interval; all that tells it from other numbers stands beside it."""
 
     metric: str
-    """A name of ``evaluate.METRICS``."""
     value: float
-    """NaN where the metric is not defined on these items; ``note`` says why."""
+    """NaN where the metric is not defined on these items; ``source`` says why."""
     arm: str = ""
-    """What is scored: the labels a network learnt from, or a model's name."""
+    """What is scored: the labels that a network learnt from, a model, a group of people."""
+    second: str = ""
+    """The arm that is subtracted, where the number is a difference, paired by seed or item."""
     network: str = ""
-    """The network, where several were trained."""
+    part: str = ""
+    """The items it is about: "test", "held out", "training" …"""
     against: str = "people"
-    """The labels it is compared with: people, majority, original …"""
+    """The labels that are held against: people, majority, original …"""
     stratum: str = "all"
+    attack: str = ""
+    """"fgsm", "pgd" or the name of a corruption; empty for untouched items."""
+    bound: float | None = None
+    """Of an attack in units of 1/255; of a corruption its strength."""
+    step: int | None = None
+    """Of an attack that has several; 0 is before the first."""
     low: float | None = None
     high: float | None = None
-    interval: str = ""
-    """What the interval is over: "items", "seeds", "seeds and items"; empty without one."""
+    over: str = ""
+    """What the 95 % interval is over: "items", "seeds", "seeds and items" …; empty without one."""
     items: int = 0
     seeds: tuple[int, ...] = ()
-    simulated: bool = False
-    """Whether simulated people are behind the labels of the arm or those it is compared with."""
-    note: str = ""
-    """A remark that belongs beside the number."""
-    provenance: Provenance = ()
-
-
-@dataclass(frozen=True)
-class Difference:
-    """``first`` minus ``second`` by one metric, paired over items or seeds."""
-
-    metric: str
-    value: float
-    first: str
-    second: str
-    """Arms, as in ``Score.arm``."""
-    network: str = ""
-    against: str = "people"
-    stratum: str = "all"
-    low: float | None = None
-    high: float | None = None
-    interval: str = ""
     p: float | None = None
     test: str = ""
     """The name of the test that gave ``p``."""
-    items: int = 0
-    seeds: tuple[int, ...] = ()
     simulated: bool = False
-    note: str = ""
+    """Whether simulated people are behind any of the labels."""
+    source: str = ""
+    """JSON that leads back to labels, predictions and judgments; ``source_text`` makes it."""
+    study: str = ""
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is one arm minus another."""
+        return bool(self.second)
+
+    @property
+    def note(self) -> str:
+        """The remark that belongs beside the number, if any."""
+        return str(json.loads(self.source).get("note", "")) if self.source else ""
 
 
-Row = TypeVar("Row", Score, Difference)
-
-_TYPES: dict[str, pl.DataType] = {
-    **dict.fromkeys(("value", "low", "high", "p"), pl.Float64()),
+COLUMNS: dict[str, pl.DataType] = {
+    "study": pl.String(),
+    "arm": pl.String(),
+    "second": pl.String(),
+    "network": pl.String(),
+    "part": pl.String(),
+    "against": pl.String(),
+    "stratum": pl.String(),
+    "attack": pl.String(),
+    "bound": pl.Float64(),
+    "step": pl.Int64(),
+    "metric": pl.String(),
+    "value": pl.Float64(),
+    "low": pl.Float64(),
+    "high": pl.Float64(),
+    "over": pl.String(),
     "items": pl.Int64(),
     "seeds": pl.List(pl.Int64()),
+    "p": pl.Float64(),
+    "test": pl.String(),
     "simulated": pl.Boolean(),
+    "source": pl.String(),
 }
+"""The columns of a table of estimates, in order."""
 
 
-def scores_table(scores: Sequence[Score]) -> pl.DataFrame:
-    """A row a score, in the given order; provenance as JSON text."""
-    return _table(scores, Score)
+IN_MEMORY: Provenance = (Step("given in memory"),)
+"""Stands for labels or predictions that nothing is known of."""
 
 
-def differences_table(differences: Sequence[Difference]) -> pl.DataFrame:
-    """A row a difference, in the given order."""
-    return _table(differences, Difference)
+def source_text(
+    *,
+    labels: Provenance = (),
+    model: Provenance = (),
+    note: str = "",
+    **others: Setting,
+) -> str:
+    """Where a number comes from, as the JSON text that stands beside it.
+
+    ``labels`` are the steps behind what is held against, ``model`` those behind what is scored;
+    ``others`` are what a measure adds, such as the files of predictions.
+    """
+    told: dict[str, Setting] = {"labels": to_json(labels), "model": to_json(model), **others}
+    if note:
+        told["note"] = note
+    return json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)
 
 
-def write_scores(scores: Sequence[Score], path: Path) -> None:
-    """Write a Parquet file that ``read_scores`` reads."""
-    scores_table(scores).write_parquet(path)
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Numbers with intervals, one row each; every row has a source."""
+
+    table: pl.DataFrame
+
+    def __post_init__(self) -> None:
+        missing = [name for name in COLUMNS if name not in self.table.columns]
+        if missing:
+            raise DataError(f"The table lacks the column {missing[0]!r}; is it one of estimates?")
+        table = self.table.select(list(COLUMNS)).cast(dict(COLUMNS))  # type: ignore[arg-type]
+        bare = table.filter(pl.col("source").is_null() | pl.col("source").is_in(["", "{}"]))
+        if len(bare):
+            raise DataError(
+                f"The estimate of {bare['metric'][0]!r} for {bare['arm'][0]!r} has no source; say "
+                "which labels and predictions it came from."
+            )
+        object.__setattr__(self, "table", table)
+
+    @classmethod
+    def of(cls, rows: Iterable[Estimate]) -> Self:
+        """A table of the given estimates, in their order."""
+        kept = list(rows)
+        columns = {
+            name: [list(row.seeds) if name == "seeds" else getattr(row, name) for row in kept]
+            for name in COLUMNS
+        }
+        return cls(pl.DataFrame(columns, schema=dict(COLUMNS)))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The table of a Parquet file."""
+        if not path.is_file():
+            raise DataError(f"There is no file {path}.")
+        return cls(pl.read_parquet(path))
+
+    def write(self, path: Path) -> None:
+        """Write a Parquet or, by the ending of the path, a CSV file."""
+        if path.suffix == ".csv":
+            seeds = pl.col("seeds").list.eval(pl.element().cast(pl.String)).list.join(" ")
+            self.table.with_columns(seeds).write_csv(path)
+        else:
+            self.table.write_parquet(path)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Estimate]:
+        names = [field.name for field in fields(Estimate)]
+        for row in self.table.select(names).iter_rows(named=True):
+            yield Estimate(**{**row, "seeds": tuple(row["seeds"])})
+
+    def filter(self, **wanted: Any) -> "Estimates":
+        """The rows whose columns have the given values; a list of values means any of them."""
+        mask = pl.lit(value=True)
+        for name, value in wanted.items():
+            find(COLUMNS, name, what="column of estimates")
+            if isinstance(value, list | tuple | set):
+                mask &= pl.col(name).is_in(list(value))
+            else:
+                mask &= pl.col(name).is_null() if value is None else pl.col(name) == value
+        return Estimates(self.table.filter(mask))
+
+    @property
+    def scores(self) -> "Estimates":
+        """The rows that are about one arm."""
+        return Estimates(self.table.filter(pl.col("second") == ""))
+
+    @property
+    def differences(self) -> "Estimates":
+        """The rows that are one arm minus another."""
+        return Estimates(self.table.filter(pl.col("second") != ""))
 
 
-def write_differences(differences: Sequence[Difference], path: Path) -> None:
-    """Write a Parquet file that ``read_differences`` reads."""
-    differences_table(differences).write_parquet(path)
+def with_interval(estimate: Estimate, low: float | None, high: float | None, over: str) -> Estimate:
+    """The estimate with its interval, cut to the metric's range; none where it is not a number.
+
+    A difference has no range of its own: only numbers of one arm are cut.
+    """
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return estimate
+    if math.isnan(estimate.value):
+        return estimate
+    if not estimate.is_difference:
+        low, high = metric_words(estimate.metric).clip(low, high)
+    return replace(estimate, low=low, high=high, over=over)
 
 
-def read_scores(path: Path) -> list[Score]:
-    """The inverse of ``write_scores``."""
-    return _read(path, Score)
-
-
-def read_differences(path: Path) -> list[Difference]:
-    """The inverse of ``write_differences``."""
-    return _read(path, Difference)
-
-
-def _table(rows: Sequence[Row], kind: type[Row]) -> pl.DataFrame:
-    names = [field.name for field in fields(kind)]
-    columns = {name: [_plain(getattr(row, name), name) for row in rows] for name in names}
-    return pl.DataFrame(columns, schema={name: _TYPES.get(name, pl.String()) for name in names})
-
-
-def _plain(value: object, name: str) -> object:
-    match name:
-        case "provenance":
-            return json.dumps(to_json(value))  # type: ignore[arg-type]
-        case "seeds":
-            return list(value)  # type: ignore[call-overload]
-        case _:
-            return value
-
-
-def _read(path: Path, kind: type[Row]) -> list[Row]:
-    if not path.is_file():
-        raise DataError(f"There is no file {path}.")
-    table = pl.read_parquet(path)
-    needed = [field.name for field in fields(kind)]
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        raise DataError(f"{path} lacks the column {missing[0]!r}; is it a table of scores?")
-    rows = []
-    for row in table.select(needed).iter_rows(named=True):
-        row["seeds"] = tuple(row["seeds"])
-        if "provenance" in row:
-            row["provenance"] = from_json(json.loads(row["provenance"]))
-        rows.append(kind(**row))
-    return rows
+def as_rows(estimates: Iterable[Estimate]) -> list[Mapping[str, Any]]:
+    """Estimates as plain dicts in the order of ``COLUMNS``, ready for a table or JSON."""
+    return [
+        {name: getattr(row, name) for name in COLUMNS} | {"seeds": list(row.seeds)}
+        for row in estimates
+    ]

@@ -1,62 +1,104 @@
-"""One training of a study, and what becomes of its beliefs when images are attacked or spoilt."""
+"""One training as a cell of a sweep: learn, and believe something about every test."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.errors import DataError
 from sfumato.evaluation.attacks import Attack, run_attack
 from sfumato.evaluation.corruptions import corrupt
-from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.learn.examples import Examples, probabilities
-from sfumato.learn.fit import Presentation, fit, result_of
+from sfumato.labels.labelset import LabelSet
+from sfumato.learn.examples import Examples, NormalisedNetwork, probabilities
+from sfumato.learn.fit import WEIGHTS, fit
 from sfumato.learn.folds import Split
 from sfumato.learn.sweep import CellResult
-from sfumato.learn.train import Recipe
+from sfumato.learn.targets import fixed
+from sfumato.learn.train import Recipe, Weights, restored, train, weights_of
+from sfumato.studies.data import CLEAN, WATCHED, Condition, Target
 
-__all__ = ["attack_name", "corruption_name", "train_and_examine"]
-
-
-def train_and_examine(
+def train_and_test(
     recipe: Recipe,
     examples: Examples,
-    labels: LabelSet | CrowdLabels,
+    target: Target,
     split: Split,
-    presentation: Presentation,
-    attacked: LabelSet,
+    parts: Mapping[str, tuple[str, ...]],
+    attacked: Mapping[str, LabelSet],
     attacks: Sequence[Attack],
     corruptions: Sequence[str],
     strength: int,
+    watch: bool,
+    keep_weights: bool,
+    start: Weights | None = None,
 ) -> CellResult:
-    """Train, predict, watch; then predict attacked and corrupted images.
+    """Train on the split and predict ``parts``, items by name; then attacked and corrupted ones.
 
-    ``attacked`` are the labels whose cross-entropy the attacks drive up; its items, all of the
-    test part, are those that are attacked and corrupted. Beliefs are kept under
-    ``attack_name`` and ``corruption_name``, rows in the order of ``attacked``.
+    ``attacked`` are the labels that attacks drive the network away from, by the part that their
+    items are of. Beliefs are kept under ``Condition.array``, those of PGD after every step (S0-F4).
     """
-    trained = fit(recipe, examples, labels, split, presentation, watched=True)
-    result = result_of(trained, examples, labels.classes, split, keep=("watched",))
-    arrays = dict(result.arrays)
-    images = examples.take(attacked.items).images  # uint8, as pictures are kept
+    arrays: dict[str, NDArray[Any]] = {}
+    if target.pretrained:
+        network, history = _as_pretrained(recipe, examples, target, start), []
+    else:
+        trained = fit(
+            recipe, examples, target.labels, split, target.presentation, watch, start,
+            target.mixing, target.augmenting,
+        )  # fmt: skip
+        network, history = trained.network, list(trained.history)
+        if watch:
+            arrays[WATCHED] = trained.watched.astype(np.float16)  # enough for data maps
+    for part, items in parts.items():
+        arrays[CLEAN.array(part)] = probabilities(network, examples.take(items))
+    for part, labels in attacked.items():
+        arrays |= _spoilt(network, part, labels, examples, split, attacks, corruptions, strength)
+    if keep_weights:
+        arrays |= {WEIGHTS + name: array for name, array in weights_of(network).items()}
+    return CellResult({"history": history}, arrays, work=len(history))
+
+
+def pretrain(recipe: Recipe, examples: Examples, labels: LabelSet) -> CellResult:
+    """Train a network to go on from; its weights are kept."""
+    trained = train(recipe, examples, fixed(labels, examples.items))
+    state = weights_of(trained.network)
+    arrays = {WEIGHTS + name: array for name, array in state.items()}
+    return CellResult({"history": list(trained.history)}, arrays, work=len(trained.history))
+
+
+def _as_pretrained(
+    recipe: Recipe, examples: Examples, target: Target, start: Weights | None
+) -> NormalisedNetwork:
+    if start is None:
+        raise DataError(
+            "An arm is tested as pretrained, but the study has no pretraining; give it one, or "
+            "leave the arm out."
+        )
+    return restored(recipe, examples, target.labels.classes, start)
+
+
+def _spoilt(
+    network: NormalisedNetwork,
+    part: str,
+    labels: LabelSet,
+    examples: Examples,
+    split: Split,
+    attacks: Sequence[Attack],
+    corruptions: Sequence[str],
+    strength: int,
+) -> dict[str, NDArray[np.float32]]:
+    """Beliefs about attacked and corrupted images, rows in the order of the labels."""
+    images = examples.take(labels.items).images
+    arrays = {}
     for attack in attacks:
-        found = run_attack(trained.network, images, attacked, attack, trained_items=split.train)
-        arrays[attack_name(attack)] = found.beliefs[-1].probs.astype(np.float32)
+        found = run_attack(network, images, labels, attack, trained_items=split.train)
+        for step, beliefs in enumerate(found.beliefs[1:], start=1):
+            condition = Condition(
+                attack.kind, attack.epsilon_255, None if attack.kind == "fgsm" else step
+            )
+            arrays[condition.array(part)] = beliefs.probs.astype(np.float32)
     for name in corruptions:
         rng = np.random.default_rng(0)  # the same damage for every arm and seed
         spoilt = corrupt(images, name, strength, rng=rng).astype(np.uint8)
-        shown = Examples(attacked.items, spoilt)
-        arrays[corruption_name(name)] = probabilities(trained.network, shown)
-    return CellResult(result.scores, arrays, result.work)
-
-
-def attack_name(attack: Attack) -> str:
-    """The name of the array that holds beliefs under an attack.
-
-    >>> attack_name(Attack("fgsm", 4))
-    'fgsm/4'
-    """
-    return f"{attack.kind}/{attack.epsilon_255:g}"
-
-
-def corruption_name(name: str) -> str:
-    """The name of the array that holds beliefs about corrupted images."""
-    return f"corruption/{name}"
+        shown = Examples(labels.items, spoilt)
+        arrays[Condition(name, float(strength)).array(part)] = probabilities(network, shown)
+    return arrays

@@ -1,106 +1,326 @@
-"""Run a study end to end into one folder: labels, trainings, scores, audit, report.
+"""Run a study end to end into one folder, and read such a folder: one writer, one reader.
 
-The folder holds ``study.json`` (settings, versions, provenance), ``cells/`` (one finished
-training each), ``predictions/``, ``scores.parquet``, ``differences.parquet``,
-``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped
-continues where it was. A study of simulated worlds has a grid in place of trainings, one
-of people's answers neither.
+The folder holds ``study.toml`` (the study as resolved), ``run.json`` (versions, fingerprints, how
+long it took), ``cells/`` (one finished training or group of worlds each), ``labels/``,
+``predictions/``, ``models/``, ``estimates.parquet``, ``tables/``, ``figures/``,
+``datasheet.md`` and ``report.html``. A run that was stopped continues where it was.
 """
 
-from collections.abc import Callable
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from sfumato.learn.sweep import Engine, Progress
+import numpy as np
+import polars as pl
+import tomli_w
+
+from sfumato.errors import DataError
+from sfumato.labels.files import write_labels
+from sfumato.learn.examples import device_name
+from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, fingerprint, run_sweep
+from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.reporting.datasheet import datasheet_of, to_markdown
-from sfumato.studies.analysis import analyse
-from sfumato.studies.comparison.run import run_comparison
-from sfumato.studies.comparison.setting import Comparison
-from sfumato.studies.finished import Finished
-from sfumato.studies.folder import write_findings
-from sfumato.studies.hmix.run import run_hmix_study
-from sfumato.studies.hmix.study import HMixStudy
-from sfumato.studies.informativeness.run import run_grid_study
-from sfumato.studies.informativeness.study import GridStudy
-from sfumato.studies.page import draw_report
-from sfumato.studies.rescore.run import run_rescore
-from sfumato.studies.rescore.study import RescoreStudy
-from sfumato.studies.study import AnyStudy
-from sfumato.studies.took import timekeeping
-from sfumato.studies.trainings import Trainings, run_trainings
+from sfumato.scores import Estimates
+from sfumato.studies.cell import pretrain
+from sfumato.studies.data import (
+    Condition,
+    Findings,
+    Predictions,
+    StudyData,
+    TrainingRun,
+    join_findings,
+)
+from sfumato.studies.folder import RunFolder, Timing
+from sfumato.studies.measures import MEASURES
+from sfumato.studies.pages import write_report
+from sfumato.studies.sources import load_data
+from sfumato.studies.study import Study, study_settings
+from sfumato.studies.trainings import folder_name, run_trainings
+from sfumato.studies.worlds import world_cells
 
-__all__ = ["Finished", "run_study"]
+PACKAGES = ("sfumato", "numpy", "scipy", "polars", "torch", "scikit-learn")
 
 
-def run_study(
-    study: AnyStudy,
-    folder: Path,
-    *,
-    data: Path | None,
-    engine: Engine = "local",
-    scheduler: str | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
-    stage: Callable[[str], None] = lambda name: None,
-) -> Finished:
-    """The main job. ``data`` is the folder of data sets; ``stage`` is told what begins."""
-    with timekeeping(folder, progress) as watch:
-        return _run(
-            study,
-            folder,
-            data=data,
-            engine=engine,
-            scheduler=scheduler,
-            progress=watch,
-            stage=stage,
+@dataclass(frozen=True)
+class Runner:
+    """Where and how cells run, and who is told about it."""
+
+    data: Path | None = None
+    """The folder of data sets."""
+    engine: Engine = "local"
+    scheduler: str | None = None
+    progress: Callable[[Progress], None] = lambda progress: None
+    stage: Callable[[str], None] = lambda name: None
+    """Told what begins."""
+
+    def sweep(self, cells: Sequence[Cell], folder: Path) -> Sequence[Done | Failed]:
+        """Run the cells that ``folder`` does not hold yet."""
+        return run_sweep(
+            cells, folder, engine=self.engine, scheduler=self.scheduler, progress=self.progress
         )
 
 
-def _run(
-    study: AnyStudy,
-    folder: Path,
-    *,
-    data: Path | None,
-    engine: Engine,
-    scheduler: str | None,
-    progress: Callable[[Progress], None],
-    stage: Callable[[str], None],
-) -> Finished:
-    if isinstance(study, GridStudy):
-        return run_grid_study(
-            study, folder, engine=engine, scheduler=scheduler, progress=progress, stage=stage
-        )
-    if isinstance(study, Comparison):
-        return run_comparison(
-            study,
-            folder,
-            data=data,
-            engine=engine,
-            scheduler=scheduler,
-            progress=progress,
-            stage=stage,
-        )
-    if isinstance(study, HMixStudy):
-        return run_hmix_study(study, folder, data=data, stage=stage)
-    if isinstance(study, RescoreStudy):
-        return run_rescore(study, folder, data=data, stage=stage)
-    stage("Labels and trainings")
-    trainings = run_trainings(
-        study, folder, data=data, engine=engine, scheduler=scheduler, progress=progress
-    )
-    stage("Scores and audit")
-    write_findings(analyse(trainings), folder)
-    _write_datasheet(trainings, folder / "datasheet.md")
-    stage("Report")
-    return Finished(draw_report(folder), len(trainings.done), len(trainings.failed))
+class Run(RunFolder):
+    """A run whose report can be drawn."""
+
+    def report(self) -> Path:
+        """Draw the report again from the files alone; returns its path."""
+        return write_report(self)
 
 
-def _write_datasheet(trainings: Trainings, path: Path) -> None:
-    """What is known of the data set; what only its owner knows is left as questions (S4-54)."""
-    material, split = trainings.material, trainings.split
+def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
+    """The main job: data, cells, measures, report; whatever a study leaves empty is skipped."""
+    runner = runner or Runner()
+    with _timed(folder, runner) as watched:
+        watched.stage("Data and labels")
+        data = load_data(study, watched.data)
+        run = _start(data, folder)
+        data = _with_label_files(data, folder)
+        predictions = _run_cells(data, run, watched)
+        watched.stage("Measures")
+        found = [MEASURES[name](data, predictions) for name in study.measures]
+        _write_findings(join_findings(found, study.name), predictions, folder)
+        _write_datasheet(data, predictions, folder)
+        watched.stage("Report")
+    run = Run.open(folder)
+    run.report()
+    return run
+
+
+def _run_cells(data: StudyData, run: Run, runner: Runner) -> Predictions:
+    folder, study = run.folder / "cells", data.study
+    if study.networks:
+        runner.stage("Trainings")
+        runs = run_trainings(data, lambda cells: runner.sweep(cells, folder))
+        predictions = Predictions(runs)
+        _write_trainings(data, predictions, run.folder)
+        return predictions
+    if study.worlds is not None:
+        runner.stage("Simulated worlds")
+        cells = tuple(runner.sweep(world_cells(study), folder))
+        if not any(isinstance(cell, Done) for cell in cells):
+            first = cells[0]
+            assert isinstance(first, Failed)
+            raise DataError(f"Every world failed; the first, {first.cell.name}: {first.reason}")
+        return Predictions(cells=cells)
+    return Predictions()
+
+
+def _start(data: StudyData, folder: Path) -> Run:
+    """Make the folder; another study's folder is refused."""
+    if (folder / "study.toml").is_file() or (folder / "study.json").is_file():
+        known = Run.open(folder).study.name
+        if known != data.study.name:
+            raise DataError(
+                f"{folder} holds the study {known!r}; give {data.study.name!r} another folder."
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "study.toml", tomli_w.dumps(study_settings(data.study)))
+    known_time = _read_info(folder).get("timing", {})
+    info = {
+        "versions": _versions(),
+        "simulated": data.simulated or data.study.worlds is not None,
+        "fingerprint": study_fingerprint(data),
+        "missing": list(data.missing),
+        "timing": known_time,
+    }
+    _write_info(folder, info)
+    return Run.open(folder)
+
+
+def study_fingerprint(data: StudyData) -> str:
+    """SHA-256 over everything that decides the numbers but the versions."""
+    known = {
+        "settings": json.dumps(study_settings(data.study), sort_keys=True),
+        "labels": dict(data.labels),
+        "examples": data.examples,
+        "predictions": dict(data.predictions),
+        "provenance": json.dumps(to_json(data.provenance)),
+    }
+    return fingerprint(Cell("all data", pretrain, known))
+
+
+def _with_label_files(data: StudyData, folder: Path) -> StudyData:
+    """Keeps every label set as a file; from here on its provenance is that file."""
+    place = folder / "labels"
+    place.mkdir(exist_ok=True)
+    pointed = {}
+    for name, labels in data.labels.items():
+        path = place / f"{name.replace('/', '-')}.parquet"
+        write_labels(labels, path)
+        step = Step(
+            "labels", {"file": f"labels/{path.name}"}, simulated=is_simulated(labels.provenance)
+        )
+        pointed[name] = replace(labels, provenance=(step,))
+    return replace(data, labels=pointed)
+
+
+def _write_trainings(data: StudyData, predictions: Predictions, folder: Path) -> None:
+    """Predictions and models of every training, and ``trainings.parquet`` that leads from them to
+    what was learnt."""
+    rows = []
+    for run in predictions.runs:
+        key, result = run.key, run.result
+        rows.append(
+            {
+                "arm": key.arm,
+                "network": key.network,
+                "seed": key.seed,
+                "fold": key.fold,
+                "predictions": run.file,
+                "cell": result.fingerprint if isinstance(result, Done) else "",
+                "failed": result.reason if isinstance(result, Failed) else "",
+                "learnt": json.dumps(to_json(run.target.labels.provenance)),
+            }
+        )
+        if run.done:
+            _write_predictions(run, folder)
+            _write_model(data, run, folder)
+    pl.DataFrame(rows).write_parquet(folder / "trainings.parquet")
+
+
+def _write_predictions(run: TrainingRun, folder: Path) -> None:
+    place = folder / run.file
+    place.mkdir(parents=True, exist_ok=True)
+    for array in run.arrays:
+        path = place / f"{array.replace('/', ' ')}.parquet"
+        part, condition = read_array_name(array)
+        if not path.is_file():
+            write_labels(run.beliefs(part, condition), path)
+
+
+def read_array_name(name: str) -> tuple[str, Condition]:
+    """The part and condition that ``Condition.array`` made a name of.
+
+    >>> read_array_name("test/pgd/4/9")
+    ('test', Condition(attack='pgd', bound=4.0, step=9))
+    """
+    part, *rest = name.split("/")
+    if not rest:
+        return part, Condition()
+    bound = float(rest[1]) if len(rest) > 1 else None
+    return part, Condition(rest[0], bound, int(rest[2]) if len(rest) > 2 else None)
+
+
+def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
+    """Weights as safetensors, and everything else about the network as JSON beside them."""
+    weights = run.weights()
+    if not weights:
+        return
+    from safetensors.numpy import save_file
+
+    path = folder / "models" / f"{folder_name(data.study, run.key)}.safetensors"
+    if path.is_file():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: np.ascontiguousarray(array) for name, array in weights.items()}, path)
+    assert data.examples is not None
+    told = {
+        "network": run.key.network,
+        "classes": list(run.target.labels.classes),
+        "image_shape": list(data.examples.image_shape),
+        "recipe": asdict(data.study.recipe_of(run.key.network, run.key.seed)),
+        "arm": run.key.arm,
+        "learnt": to_json(run.target.labels.provenance),
+    }
+    _write(path.with_suffix(".json"), json.dumps(told, indent=1) + "\n")
+
+
+def _write_findings(found: Findings, predictions: Predictions, folder: Path) -> None:
+    Estimates.of(found.estimates).write(folder / "estimates.parquet")
+    tables = dict(found.tables)
+    if predictions.failed:
+        rows = [{"cell": one.cell.name, "reason": one.reason} for one in predictions.failed]
+        tables["failed"] = pl.DataFrame(rows)
+    place = folder / "tables"
+    place.mkdir(exist_ok=True)
+    for old in place.glob("*.parquet"):
+        if old.stem not in tables:
+            old.unlink()  # of an earlier run of the same folder
+    for name, table in tables.items():
+        table.write_parquet(place / f"{name}.parquet")
+    if found.pictures:
+        np.savez_compressed(
+            folder / "pictures.npz",
+            items=np.array(list(found.pictures), dtype=np.str_),
+            images=np.array(list(found.pictures.values()), dtype=np.uint8),
+        )
+
+
+def _write_datasheet(data: StudyData, predictions: Predictions, folder: Path) -> None:
+    """What is known of the data; what only its owner knows is left as questions (S4-54)."""
+    if not data.labels or not predictions.runs:
+        return
+    split = predictions.runs[0].split
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     sheet = datasheet_of(
-        trainings.study.title,
-        material.people,
-        judgments=material.judgments,
-        splits={name: len(items) for name, items in parts.items()},
+        data.study.title,
+        data.people,
+        judgments=data.judgments,
+        splits={name: len(items) for name, items in parts.items() if items},
     )
-    path.write_text(to_markdown(sheet), encoding="utf-8")
+    _write(folder / "datasheet.md", to_markdown(sheet))
+
+
+@contextmanager
+def _timed(folder: Path, runner: Runner) -> Iterator[Runner]:
+    """The runner, whose time is added to what earlier sittings in the folder took.
+
+    It is noted after every cell, so that a run that is killed has been counted. A run that found
+    everything finished adds nothing.
+    """
+    before, started = Timing(**_read_info(folder).get("timing", {})), time.monotonic()
+    idle = False
+    sweeps: list[Progress] = []  # the last word of each; a run may have several, one by one
+
+    def note() -> None:
+        now = Timing(
+            round(before.seconds + time.monotonic() - started, 1),
+            round(before.cell_seconds + sum(one.cell_seconds for one in sweeps), 1),
+            before.work + sum(one.work for one in sweeps),
+        )
+        _write_info(folder, {**_read_info(folder), "timing": asdict(now)})
+
+    def watch(state: Progress) -> None:
+        nonlocal idle
+        idle = state.done + state.failed == state.found
+        if idle or not sweeps:  # every sweep begins with what it finds
+            sweeps.append(state)
+        else:
+            sweeps[-1] = state
+        if not idle:
+            note()
+        runner.progress(state)
+
+    yield replace(runner, progress=watch)
+    if not idle:
+        note()
+
+
+def _versions() -> dict[str, str]:
+    """What else decides the numbers; the device is that of the machine which started the run."""
+    packages = {package: version(package) for package in PACKAGES}
+    return {"python": platform.python_version(), **packages, "device": device_name()}
+
+
+def _read_info(folder: Path) -> dict[str, Any]:
+    path = folder / "run.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _write_info(folder: Path, info: Mapping[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "run.json", json.dumps(info, indent=2) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a run may be killed at any moment."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -1,208 +1,514 @@
-"""What a study compares on what: everything a run is told, in Python or in a small TOML file."""
+"""What a study compares on what: one kind of record, read from a TOML file.
 
-import json
+The studies that come with Sfumato are the files in ``specs/``; a study of one's own is a file of
+the same kind and can do all that they do. A file may say ``extends = "NAME"`` (a shipped study or
+base, or a file beside it) and holds values only: whatever needs an ``if`` is an arm (``arms``), a
+measure (``measures``) or a loader (``data``). The tables ``[cpu]``, ``[lab]`` and ``[paper]``
+hold what differs by size.
+"""
+
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from importlib.resources import files
+from itertools import product
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from sfumato.errors import DataError
+from sfumato.evaluation.attacks import Attack
 from sfumato.evaluation.corruptions import CORRUPTIONS
-from sfumato.judgments.formats import FORMATS
-from sfumato.labels.build import RECIPES
-from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
+from sfumato.learn.published import published_recipe
 from sfumato.learn.train import Recipe
 from sfumato.names import find
-from sfumato.studies.arms import ARMS
-from sfumato.studies.comparison.setting import Comparison
-from sfumato.studies.hmix.study import HMixStudy
-from sfumato.studies.informativeness.study import GridStudy
-from sfumato.studies.rescore.study import RescoreStudy
-from sfumato.studies.sources import SOURCES
 
-__all__ = ["AnyStudy", "Own", "Simulated", "Study", "read_study", "study_to_json"]
+Size = Literal["cpu", "lab", "paper"]
+SIZES: tuple[Size, ...] = get_args(Size)
+
+Presentation = Literal["fixed", "sampled", "one annotator"]
 
 
-@dataclass(frozen=True)
-class Own:
+class Settings(BaseModel):
+    """Frozen settings in which an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Arm(Settings):
+    """What networks learn from, as fields; its name is made from them.
+
+    >>> Arm(labels="T2 clamp", people=2).name, Arm(labels="hard", items=250).name
+    ('T2 clamp M=2', "hard N'=250")
+    >>> Arm(labels="CIFAR-10H", people=6, majority=True).name
+    'CIFAR-10H M=6 majority'
+    >>> Arm(labels="soft", mix="mixup").name
+    'mixup, soft'
+    """
+
+    labels: str = "original"
+    """A label set of the data, a recipe of ``labels.build``, or a name of ``arms.LABELS``."""
+    people: int | None = None
+    """So many annotators per item, drawn anew each seed; None: all there are."""
+    majority: bool = False
+    """Their most frequent answer as a hard label."""
+    shown: Presentation = "fixed"
+    """The same distribution at each presentation, a label drawn from it, or one annotator's."""
+    items: int | None = None
+    """So many elicited items and no others."""
+    per_class: int | None = None
+    """So many items of each class and no others."""
+    mix: str = ""
+    """How every batch is mixed: a name of ``learn.published.MIXINGS``."""
+    added: str = ""
+    """Mixed images that are added, by the labels they have: a name of ``arms.ADDED``."""
+    curve: str = ""
+    """How the labels of mixes are bent: a name of ``arms.CURVES``."""
+    use: Literal["learnt", "as pretrained"] = "learnt"
+    """Whether a network learns the labels, or is tested as pretraining left it."""
+
+    @property
+    def name(self) -> str:
+        """What the arm is called in tables, claims and figures."""
+        if self.use == "as pretrained":
+            return "pretrained"
+        if self.added:
+            return self.added
+        if self.curve:
+            return self.curve if self.mix == "mixup" else f"{self.curve} + {self.mix}"
+        if self.mix:
+            return self.mix if self.labels == "original" else f"{self.mix}, {self.labels}"
+        if self.per_class is not None:
+            few = f"{self.per_class:,} a class"
+            return few if self.labels == "original" else f"{self.labels}, {few}"
+        text = self.labels
+        if self.people is not None:
+            text += f" M={self.people}"
+        elif self.shown != "fixed" and self.items is None:
+            text += " separate"
+        if self.majority:
+            text += " majority"
+        return text if self.items is None else f"{text} N'={self.items}"
+
+
+class SimulatedPeople(Settings):
+    """Simulated people, for data without real ones."""
+
+    kind: str = "top-two"
+    """A name of ``labels.simulate.SIMULATORS``."""
+    per_item: int = 6
+    annotators: int = 60
+
+
+class Own(Settings):
     """Files of one's own; paths are relative to the study's file."""
 
     images: str = ""
     """A folder or zip archive of PNG or JPEG pictures."""
     table: str = ""
-    """A CSV table with the columns ``item`` and ``label``: what the pictures are called so far."""
+    """A CSV table with the columns ``item`` and ``label``, and ``split`` where parts are given."""
     judgments: str = ""
     """What people said about them."""
     format: str = "sfumato"
     """The format of the judgments."""
+    question: str = ""
+    """The question's file, where it does not lie beside the judgments."""
+    classes: tuple[str, ...] = ()
+    """The classes, where the judgments do not name them all."""
     size: tuple[int, ...] = ()
     """Height and width to resize the pictures to; empty leaves them."""
+    original: str = ""
+    """A file of label distributions that stand for the original labels."""
+    exclude: tuple[str, ...] = ()
+    """Rules of ``judgments.quality`` whose findings are left out."""
+    people: int | None = None
+    """So many annotators per item at most, drawn once."""
+    vectors: str = ""
+    """A file of word vectors, for recipes that spread mass by similarity."""
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """Simulated people, for data without real ones."""
+class Collection(Settings):
+    """Which images further away are tested, and how many; for data that has such sets."""
 
-    kind: str = "top-two"
-    """A name of ``SIMULATORS``."""
-    per_item: int = 6
-    annotators: int = 60
+    sets: tuple[str, ...] = ()
+    near: int = 0
+    pretraining: int = 0
+    most: int | None = None
 
 
-@dataclass(frozen=True)
-class Study:
-    """What is compared on what."""
+class Parts(Settings):
+    """How items are divided into those to learn, to choose on and to report."""
+
+    kind: Literal["stratified", "difficulty", "given", "folds", "held out"] = "stratified"
+    shares: tuple[float, ...] = (0.7, 0.15, 0.15)
+    """For training, choosing and reporting, with ``stratified`` and ``difficulty``."""
+    seed: int | None = 0
+    """Of the division; None: every training seed has its own."""
+    held_out: int = 0
+    """Elicited items that are held out as a second test, with ``held out``."""
+
+    @model_validator(mode="after")
+    def _three_shares(self) -> "Parts":
+        if len(self.shares) != 3 or min(self.shares) <= 0 or abs(sum(self.shares) - 1) > 1e-9:
+            raise ValueError(
+                f"needs three shares above 0 that sum to 1 (training, choosing, reporting), not "
+                f"{list(self.shares)}"
+            )
+        return self
+
+
+class TestSpec(Settings):
+    """Items that every network is tested on, and the labels that it is held against."""
+
+    __test__: ClassVar[bool] = False  # no test of ours, whatever pytest takes it for
+
+    part: str = "test"
+    items: str = "test"
+    """"test", "second test", "trained on" (a sample of those learnt), or a part of the data."""
+    against: tuple[str, ...] = ("people", "original")
+    """Label sets of the data; items without labels in the first are left out."""
+    attacked: str = ""
+    """Whose labels attacks drive the network away from; empty: neither attacked nor corrupted."""
+
+
+class Curve(Settings):
+    """Arms drawn against what they have more or less of."""
+
+    over: Literal["people", "items", "seconds"]
+    title: str
+    everybody: Mapping[str, int] = {}
+    """How many people stand behind arms of all people, by their label set."""
+    seconds: Mapping[str, float] = {}
+    """What one answer takes, by label set; for ``seconds``."""
+
+
+class Worlds(Settings):
+    """Simulated worlds of items, classes and dimensions (paper 2)."""
+
+    subjects: tuple[Literal["information", "sparsity", "costs"], ...]
+    map_sizes: tuple[int, ...] = ()
+    curve_sizes: tuple[int, ...] = ()
+    dimensions: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
+    flips: tuple[float, ...] = ()
+    flipped_at: tuple[int, ...] = ()
+    betas: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
+    loss_betas: tuple[float, ...] = (1e-4, 3e-4, 1e-3)
+    utilities: tuple[str, ...] = ("linear", "sigmoid", "inverse-sigmoid")
+
+
+class MixAnswers(Settings):
+    """How answers about mixed images are cut (thesis, chapters 4 and 5)."""
+
+    high: float = 0.5
+    """Entropy (nats) from which on both endpoints are ambiguous (S2-68)."""
+    low: float = 0.1
+    close: float = 0.1
+    """How far a median may be from its coefficient and still be close to it."""
+    example: tuple[str, str] = ("airplane", "deer")
+
+
+def _arm(value: Any) -> Any:
+    return {"labels": value} if isinstance(value, str) else value
+
+
+def _parts(value: Any) -> Any:
+    return {"shares": value} if isinstance(value, list | tuple) else value
+
+
+class Study(Settings):
+    """What is compared on what, in one size."""
 
     name: str
     title: str
     about: str = ""
     """A sentence or two for the head of the report."""
+    size: Size | Literal["own"] = "own"
     data: str = "own"
-    """A name of ``SOURCES``."""
-    own: Own = field(default_factory=Own)
-    simulated: Simulated = field(default_factory=Simulated)
-    """Used by sources without real people only."""
+    """A name of ``data.SOURCES``."""
+    own: Own = Own()
+    simulated: SimulatedPeople = SimulatedPeople()
+    """Used by data without real people only."""
+    collection: Collection = Collection()
     recipe: str = "votes"
-    """How judgments become the label distributions that every arm is compared with."""
-    arms: tuple[str, ...] = ("original", "majority", "soft")
-    """What networks learn from: names of ``ARMS``, or of ``RECIPES`` for other readings of the
-    same judgments."""
-    networks: tuple[str, ...] = ("simple-ffn", "deeper-ffn", "lenet")
-    seeds: int = 6
-    """Trainings of each arm and network; they differ in first weights and order."""
-    split: tuple[float, ...] = (0.7, 0.15, 0.15)
-    """Shares for training, choosing and reporting, the same for all seeds."""
-    split_seed: int = 0
-    training: Recipe = field(
-        default_factory=lambda: Recipe(
-            "lenet", epochs=60, schedule="plateau", patience=3, stop_after=10, weights="best"
-        )
-    )
-    """Everything about a training but its network and seed, the same for all (S4-23)."""
+    """How judgments become the labels ``people``."""
+    arms: tuple[Annotated[Arm, BeforeValidator(_arm)], ...] = ()
+    controls: tuple[str, ...] = ()
+    """Names of arms that the report compares all others with."""
+    pairs: Literal["all", "controls"] = "controls"
+    """Whether differences are told between all arms, or to the controls only."""
+    networks: tuple[str, ...] = ()
+    training: Annotated[Recipe, BeforeValidator(lambda value: _recipe(value))] = Recipe("lenet")
+    """Everything about a training but its network and seed, the same for all arms."""
+    learning_rates: Mapping[str, float] = {}
+    """Of networks that have one of their own."""
+    pretraining: Annotated[Recipe | None, BeforeValidator(lambda value: _recipe(value))] = None
+    """How networks learn before, on images that the data has for it."""
+    seeds: int = Field(default=1, ge=1)
+    folds: int = Field(default=1, ge=1)
+    """Folds of every seed, with parts of the kind ``folds``; scores are averaged over them."""
+    split: Annotated[Parts, BeforeValidator(_parts)] = Parts()
+    tests: tuple[TestSpec, ...] = (TestSpec(attacked="people"),)
+    watch: bool = False
+    """Whether beliefs about the training items are kept after every epoch, for data maps."""
+    keep_models: bool = True
     fgsm: tuple[float, ...] = ()
     """Bounds of FGSM, in units of 1/255."""
     pgd: tuple[float, ...] = ()
-    """Bounds of PGD, in units of 1/255: ten steps of a quarter of the bound."""
+    """Bounds of PGD, in units of 1/255: steps of a quarter of the bound."""
+    pgd_iterations: int = 10
     attacked_items: int = 100
-    """How many items of the part that is reported on are attacked and corrupted."""
+    """How many items of a test are attacked and corrupted."""
     corruptions: tuple[str, ...] = ()
-    """Names of ``CORRUPTIONS``."""
-    strength: int = 3
-    """Of the corruptions, 1 to 5."""
-    draws: int = 1000
+    strength: int = Field(default=3, ge=1, le=5)
+    metrics: tuple[str, ...] = ()
+    """Of untouched items; empty: all there are."""
+    interval: Literal["seeds", "seeds and items"] = "seeds and items"
+    """What intervals of single arms are over; differences between arms are paired by seed."""
+    strata: tuple[str, ...] = ()
+    """Strata that are scored besides all items; empty: all that the labels have."""
+    ladders: tuple[tuple[str, ...], ...] = ()
+    """Label sets held against, from near to far (S0-44)."""
+    curves: tuple[Curve, ...] = ()
+    levels: tuple[float, ...] = ()
+    """Accuracies that every arm is held against, as if they were another arm's (S4-15)."""
+    crossed: tuple[str, ...] = ()
+    """Arms whose labels are tested against too: learnt by tested (S1-43)."""
+    gains: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = ()
+    """Two pairs of arms whose differences are compared."""
+    worlds: Worlds | None = None
+    mixes: MixAnswers = MixAnswers()
+    measures: tuple[str, ...] = ("scores",)
+    """Names of ``measures.MEASURES``, in the order in which they are taken."""
+    sections: tuple[str, ...] = ()
+    """Names of ``pages.SECTIONS`` that the report has; empty: all that there is something for."""
+    draws: int = Field(default=1000, ge=100)
     """Resamples behind each bootstrap interval."""
+    seed: int = 0
+    """Of everything random that is not a training."""
     near_duplicates: bool = True
-    """Whether near duplicates are searched besides exact ones."""
 
-    def __post_init__(self) -> None:
-        _check(self)
+    @model_validator(mode="after")
+    def _fits(self) -> "Study":
+        if not self.name or any(sign in self.name for sign in "/\\ "):
+            raise ValueError(f"a study's name has no spaces or slashes, as {self.name!r} does")
+        for names, table, what in (
+            (self.networks, NETWORKS, "network"),
+            (self.corruptions, CORRUPTIONS, "corruption"),
+            (self.learning_rates, dict.fromkeys(self.networks), "network of the study"),
+            (self.controls, dict.fromkeys(self.arm_names), "arm of the study"),
+            (self.crossed, dict.fromkeys(self.arm_names), "arm of the study"),
+        ):
+            for name in names:
+                find(table, name, what=what)  # type: ignore[arg-type]
+        for kept, what in ((self.arm_names, "an arm"), (self.networks, "a network")):
+            if len(set(kept)) < len(kept):
+                raise ValueError(f"the study names {what} twice: {', '.join(kept)}")
+        if bool(self.arms) != bool(self.networks):
+            raise ValueError("a study that trains needs an arm and a network at least")
+        return self
+
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """The arms' names, in their order."""
+        return tuple(arm.name for arm in self.arms)
+
+    def arm(self, name: str) -> Arm:
+        """The arm of that name."""
+        return find({arm.name: arm for arm in self.arms}, name, what="arm of the study")
+
+    @property
+    def attacks(self) -> list[Attack]:
+        """FGSM at every bound, then PGD at every bound, in steps of a quarter of it."""
+        return [
+            *(Attack("fgsm", bound) for bound in self.fgsm),
+            *(
+                Attack("pgd", bound, step_255=bound / 4, iterations=self.pgd_iterations)
+                for bound in self.pgd
+            ),
+        ]
+
+    def recipe_of(self, network: str, seed: int) -> Recipe:
+        """How one network is trained."""
+        rate = self.learning_rates.get(network, self.training.learning_rate)
+        return replace(self.training, network=network, seed=seed, learning_rate=rate)
 
 
-AnyStudy = Study | Comparison | GridStudy | HMixStudy | RescoreStudy
-"""Whatever ``sfumato run`` can run."""
+def shipped_names() -> list[str]:
+    """The studies that come with Sfumato."""
+    return sorted(
+        path.name.removesuffix(".toml")
+        for path in files("sfumato.studies").joinpath("specs").iterdir()
+        if path.name.endswith(".toml") and not path.name.startswith("_")
+    )
 
 
-def _check(study: Study) -> None:
-    find(SOURCES, study.data, what="data source of studies")
-    find(RECIPES, study.recipe, what="recipe")
-    find(SIMULATORS, study.simulated.kind, what="simulator")
-    find(FORMATS, study.own.format, what="format")
-    for names, table, what in (
-        (study.arms, {**ARMS, **RECIPES}, "arm"),
-        (study.networks, NETWORKS, "network"),
-        (study.corruptions, CORRUPTIONS, "corruption"),
-    ):
-        for name in names:
-            find(table, name, what=what)
-        if len(set(names)) < len(names):
-            raise DataError(f"The study {study.name!r} names an {what} twice: {', '.join(names)}.")
-    if not (study.arms and study.networks and study.seeds > 0):
-        raise DataError(f"The study {study.name!r} needs an arm, a network and a seed at least.")
-    if len(study.split) != 3 or min(study.split) <= 0 or abs(sum(study.split) - 1) > 1e-9:
-        raise DataError(
-            f"The study {study.name!r} needs three shares above 0 that sum to 1 (training, "
-            f"choosing, reporting), not {list(study.split)}."
-        )
-    if not study.name or any(sign in study.name for sign in "/\\ "):
-        raise DataError(f"A study's name has no spaces or slashes, as {study.name!r} does.")
+def read_study(
+    name: str | Path, size: Size = "cpu", *, changes: Mapping[str, Any] | None = None
+) -> Study:
+    """A shipped study by name, or one's own from a TOML file, in the given size.
 
-
-def read_study(path: Path) -> Study:
-    """A study of one's own from a TOML file with the fields of ``Study``.
-
-    Tables ``[own]``, ``[simulated]`` and ``[training]`` hold theirs. An unknown key is an
-    error that names the nearest one.
+    ``changes`` are settings that differ, by dotted name, such as ``{"training.epochs": 5}``.
     """
-    if not path.is_file():
-        raise DataError(f"There is no study file {path}.")
-    try:
-        stated = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path} is not TOML: {error}.") from error
-    for needed in ("name", "title"):
-        if needed not in stated:
-            raise DataError(f"{path}: the key {needed!r} is missing.")
+    text = str(name)
+    if text.endswith(".toml"):
+        stated, where = _stated(Path(text)), text
+    else:
+        find(dict.fromkeys(shipped_names()), text, what="study")
+        stated, where = _stated(text), f"The study {text!r}"
+    sizes = {each: stated.pop(each) for each in SIZES if each in stated}
+    if sizes or not text.endswith(".toml"):
+        chosen = find(sizes or {"cpu": {}}, size, what=f"size of {text}")
+        stated = {**_merged(stated, chosen), "size": size}
+    for key, value in (changes or {}).items():
+        stated = _merged(stated, _nested(key, value))
+    study = study_from(stated, where)
+    return _beside(study, Path(text).parent) if text.endswith(".toml") else study
+
+
+def study_from(stated: Mapping[str, Any], where: str = "The study") -> Study:
+    """A study from plain values; what does not fit is an error that names the key."""
     values = dict(stated)
-    for name, kind in (("own", Own), ("simulated", Simulated)):
-        if name in values:
-            values[name] = kind(**_values(path, f"[{name}]", values[name], kind))
-    training = values.pop("training", {})
-    study = Study(**_values(path, "the study", values, Study))
-    trained = _values(path, "[training]", training, Recipe)
-    if hidden := sorted(trained.keys() & {"network", "seed"}):
-        raise DataError(f"{path}: [training] cannot set {hidden[0]!r}; the study has {hidden[0]}s.")
-    study = replace(study, training=replace(study.training, **trained))
-    own = study.own
-    beside = [
-        path.parent / name if name else name for name in (own.images, own.table, own.judgments)
-    ]
-    images, table, judgments = map(str, beside)
-    return replace(study, own=replace(own, images=images, table=table, judgments=judgments))
+    values["arms"] = _expanded(values.get("arms", []))
+    try:
+        return Study(**values)
+    except ValidationError as error:
+        raise DataError(_sentence(error, where)) from error
 
 
-def study_to_json(study: AnyStudy) -> dict[str, Any]:
-    """The study as plain lists and dicts, for ``study.json``."""
-    plain: dict[str, Any] = json.loads(json.dumps(_plain(study)))
-    return plain
+def with_arms(study: Study, names: Sequence[str]) -> Study:
+    """The study with other arms: its own by name, or label sets and recipes to learn from."""
+    known = {arm.name: arm for arm in study.arms}
+    arms = [known.get(name) or Arm(labels=name) for name in names]
+    chosen = {arm.name for arm in arms}
+    stated = study.model_dump()
+    stated["arms"] = [arm.model_dump() for arm in arms]
+    for name in ("controls", "crossed"):
+        stated[name] = [each for each in stated[name] if each in chosen]
+    return study_from(stated, f"The study {study.name!r}")
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+def study_settings(study: Study) -> dict[str, Any]:
+    """The resolved study as plain values, for ``study.toml``; what is None is left out."""
+    return _without_none(study.model_dump(mode="json"))
 
 
-def _values(path: Path, where: str, stated: Any, kind: type) -> dict[str, Any]:
-    """The stated values as the fields of ``kind`` hold them."""
-    if not isinstance(stated, Mapping):
-        raise DataError(f"{path}: {where} must be a table, not {stated!r}.")
-    types = get_type_hints(kind)
-    found = {}
-    for key, value in stated.items():
-        wanted = find(types, key, what=f"key of {where} in {path}")
-        found[key] = _fitting(path, where, key, value, wanted)
+def _stated(source: str | Path) -> dict[str, Any]:
+    """What a file says, on top of what it extends."""
+    if isinstance(source, Path):
+        if not source.is_file():
+            raise DataError(f"There is no study file {source}.")
+        text, where = source.read_text(encoding="utf-8"), str(source)
+    else:
+        path = files("sfumato.studies").joinpath("specs", f"{source}.toml")
+        text, where = path.read_text(encoding="utf-8"), f"{source}.toml"
+    try:
+        stated = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{where} is not TOML: {error}.") from error
+    base = stated.pop("extends", None)
+    if base is None:
+        return stated
+    beside = source.parent / base if isinstance(source, Path) else None
+    if beside is not None and base.endswith(".toml"):
+        return _merged(_stated(beside), stated)
+    known = [path.name for path in files("sfumato.studies").joinpath("specs").iterdir()]
+    find({each.removesuffix(".toml"): None for each in known}, base, what="study to extend")
+    return _merged(_stated(base), stated)
+
+
+def _merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """``other`` on top of ``base``; tables are merged, everything else is replaced."""
+    merged = dict(base)
+    for key, value in other.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged
+
+
+def _nested(key: str, value: Any) -> dict[str, Any]:
+    first, _, rest = key.partition(".")
+    find(Study.model_fields, first, what="setting of a study")
+    return {first: _nested_rest(rest, value) if rest else value}
+
+
+def _nested_rest(key: str, value: Any) -> dict[str, Any]:
+    first, _, rest = key.partition(".")
+    return {first: _nested_rest(rest, value) if rest else value}
+
+
+LISTED = ("labels", "people", "items", "per_class", "mix", "added", "curve")
+"""Fields of an arm that may be a list in a file: one arm for each value."""
+
+
+def _expanded(arms: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for arm in arms:
+        if not isinstance(arm, Mapping):
+            found.append(arm)
+            continue
+        many = [name for name in LISTED if isinstance(arm.get(name), list)]
+        for values in product(*(arm[name] for name in many)):
+            found.append({**arm, **dict(zip(many, values, strict=True))})
     return found
 
 
-def _fitting(path: Path, where: str, key: str, value: Any, wanted: Any) -> Any:
-    if hasattr(wanted, "__dataclass_fields__"):
-        return value  # a table, read already
-    if get_origin(wanted) is tuple:
-        if not isinstance(value, list):
-            raise DataError(f"{path}: {key} of {where} must be a list, not {value!r}.")
-        inner = get_args(wanted)[0]
-        return tuple(_fitting(path, where, key, each, inner) for each in value)
-    choices = get_args(wanted)
-    if choices and all(isinstance(choice, str) for choice in choices):
-        return find({choice: choice for choice in choices}, value, what=key)
-    kinds = tuple(each for each in choices or (wanted,) if isinstance(each, type))
-    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        names = " or ".join(each.__name__ for each in kinds if each is not type(None))
-        raise DataError(f"{path}: {key} of {where} must be {names}, not {value!r}.")
-    return value
+def _recipe(value: Any) -> Any:
+    """A recipe from a table; ``published`` names one that the rest changes."""
+    if not isinstance(value, Mapping):
+        return value
+    stated = dict(value)
+    known = {each.name: each for each in fields(Recipe)}
+    base = published_recipe(stated.pop("published")) if "published" in stated else Recipe("lenet")
+    for key in stated:
+        find(known, key, what="key of a training")
+    plain = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in stated.items()
+    }
+    return replace(base, **plain)
+
+
+def _beside(study: Study, folder: Path) -> Study:
+    """The study with paths of its own files as seen from here."""
+    own = study.own
+    paths = {
+        name: str(folder / value)
+        for name in ("images", "table", "judgments", "question", "original", "vectors")
+        if (value := getattr(own, name))
+    }
+    return study.model_copy(update={"own": own.model_copy(update=paths)})
+
+
+def _sentence(error: ValidationError, where: str) -> str:
+    """What is wrong with the first setting that does not fit."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(first["loc"])
+        try:
+            find(known, str(first["loc"][-1]), what=f"key of {where}")
+        except Exception as unknown:
+            return str(unknown)
+    if first["type"] == "missing":
+        return f"{where}: the key {place!r} is missing."
+    told = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] == "value_error" else f", not {first['input']!r}"
+    return f"{where}: {f'{place}: ' if place else ''}{told}{given}."
+
+
+def _keys_at(place: tuple[int | str, ...]) -> dict[str, Any]:
+    """The keys that a table has, by the place of one of them."""
+    owners = {
+        "arms": Arm, "own": Own, "simulated": SimulatedPeople, "collection": Collection, "split": Parts,
+        "tests": TestSpec, "curves": Curve, "worlds": Worlds, "mixes": MixAnswers,
+    }  # fmt: skip
+    owner: type[Settings] = owners.get(str(place[0]), Study) if len(place) > 1 else Study
+    return dict(owner.model_fields)
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(each) for key, each in value.items() if each is not None}
+    return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,195 +1,237 @@
-"""Train every arm, network and seed of a study, and keep what the models believe."""
+"""Turn a study and its data into trainings: splits, tests, targets, and the cells of a sweep."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.attacks import Attack
-from sfumato.labels.files import write_labels
-from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.learn.examples import Examples
-from sfumato.learn.fit import Presentation
-from sfumato.learn.folds import Split, class_of, stratified_split
-from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, run_sweep
-from sfumato.provenance import Step, to_json
-from sfumato.studies.arms import labels_of
-from sfumato.studies.cell import train_and_examine
-from sfumato.studies.files import start_folder
-from sfumato.studies.sources import Material, load_material
-from sfumato.studies.study import Study, study_to_json
+from sfumato.labels.alter import majority_labels
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import entropy
+from sfumato.learn.fit import kept_weights
+from sfumato.learn.folds import (
+    Split,
+    class_of,
+    k_folds,
+    seventy_thirty_with_held_out,
+    stratified_split,
+)
+from sfumato.learn.sweep import Cell, Done, Failed
+from sfumato.learn.train import Weights
+from sfumato.studies.arms import target_of
+from sfumato.studies.cell import pretrain, train_and_test
+from sfumato.studies.data import MAJORITY, StudyData, Target, TestSet, TrainingKey, TrainingRun
+from sfumato.studies.study import Arm, Study, TestSpec
 
-__all__ = ["Trained", "Trainings", "attacks_of", "run_trainings", "split_of"]
+LEARNT_SAMPLE = 500
+"""How many items that were trained on are tested, where a study asks for them (C3)."""
+FEWEST_FOLDS = 3
+"""One fold is not cut out of others: a single fold stands for the first of so many."""
 
-
-@dataclass(frozen=True)
-class Trained:
-    """Which training of a study a result is of."""
-
-    arm: str
-    network: str
-    seed: int
-
-
-Target = tuple[LabelSet | CrowdLabels, Presentation]
-"""The labels of an arm, and how they are shown."""
+Sweep = Callable[[Sequence[Cell]], Sequence[Done | Failed]]
 
 
-@dataclass(frozen=True, eq=False)
-class Trainings:
-    """All trainings of a study, those that failed with their reason."""
+def plan_trainings(data: StudyData) -> list[TrainingRun]:
+    """Every seed, fold, arm and network, with what is learnt and tested."""
+    study, planned = data.study, []
+    for seed in range(study.seeds):
+        for (fold, split), arm in product(enumerate(splits_of(data, seed)), study.arms):
+            target = target_of(arm, data, split, seed)
+            tests = tests_of(data, split)
+            learnt = split if target.items is None else replace(split, train=target.items)
+            for network in study.networks:
+                key = TrainingKey(arm.name, network, seed, fold)
+                file = f"predictions/{folder_name(study, key)}"
+                planned.append(TrainingRun(key, learnt, target, tests, file=file))
+    return planned
 
-    study: Study
-    material: Material
-    targets: Mapping[str, Target]
-    """By arm."""
-    split: Split
-    attacked: LabelSet
-    done: Mapping[Trained, Done]
-    failed: Mapping[Trained, Failed]
-    rows: Mapping[Trained, Mapping[str, NDArray[Any]]]
-    """Beliefs of each finished training, by the name of the array; small enough to be kept."""
 
-    @property
-    def last_network(self) -> str:
-        """The last network of the study that was trained; the largest, as studies list them."""
-        trained = {which.network for which in self.done}
-        return [network for network in self.study.networks if network in trained][-1]
+def folder_name(study: Study, key: TrainingKey) -> str:
+    """Where what belongs to one training lies inside a folder of a run."""
+    fold = f" fold-{key.fold}" if study.folds > 1 else ""
+    return f"{key.network}/{key.arm.replace('/', '-')}/seed-{key.seed}{fold}"
 
-    def mean_target(self, arm: str) -> LabelSet:
-        """The labels of an arm, those of single annotators averaged."""
-        labels, _ = self.targets[arm]
-        mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
-        return mean.take(self.material.people.items)
 
-    def beliefs(self, arm: str, network: str, array: str = "predictions") -> dict[int, LabelSet]:
-        """What the models of an arm believe, by seed: about the test part, or under another name
-        about the attacked items."""
-        items = self.split.test if array == "predictions" else self.attacked.items
-        provenance = self.targets[arm][0].provenance
-        found = {}
-        for which, arrays in self.rows.items():
-            if (which.arm, which.network) == (arm, network):
-                rows = arrays[array].astype(np.float64)
-                step = Step("predict", {"arm": arm, "network": network, "seed": which.seed})
-                found[which.seed] = LabelSet(
-                    items,
-                    self.material.people.classes,
-                    rows / rows.sum(axis=1, keepdims=True),  # undo the rounding of float32
-                    provenance=(*provenance, step),
+def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
+    """The folds of a seed; one, where items are not divided into folds."""
+    study, parts = data.study, data.parts
+    chosen = study.split.seed if study.split.seed is not None else seed
+    rng = np.random.default_rng(chosen)
+    match study.split.kind:
+        case "given":
+            validation = parts.get("validation", ())
+            selection = "nested" if validation else "none"
+            return [Split(parts["train"], validation, parts["test"], selection=selection)]  # type: ignore[arg-type]
+        case "held out":
+            return [
+                seventy_thirty_with_held_out(
+                    parts["train"],
+                    parts["test"],
+                    parts["elicited"],
+                    held_out=study.split.held_out,
+                    rng=np.random.default_rng(seed),
                 )
-        return found
-
-
-def run_trainings(
-    study: Study,
-    folder: Path,
-    *,
-    data: Path | None,
-    engine: Engine = "local",
-    scheduler: str | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
-) -> Trainings:
-    """Load what the study needs and train every arm, network and seed."""
-    material = load_material(study, data)
-    start_folder(
-        folder,
-        kind="trainings",
-        study=study_to_json(study),
-        simulated=material.simulated,
-        provenance={
-            "pictures": to_json(material.pictures.provenance),
-            "people": to_json(material.people.provenance),
-        },
-    )
-    split = split_of(study, material)
-    chosen = split.test[: study.attacked_items]
-    attacked = material.people.take(chosen)
-    targets = {arm: labels_of(arm, material) for arm in study.arms}
-    cells = _cells(study, material, targets, split, attacked)
-    results = run_sweep(
-        list(cells.values()),
-        folder / "cells",
-        engine=engine,
-        scheduler=scheduler,
-        progress=progress,
-    )
-    found = dict(zip(cells, results, strict=True))
-    done = {which: result for which, result in found.items() if isinstance(result, Done)}
-    failed = {which: result for which, result in found.items() if isinstance(result, Failed)}
-    if not done:
-        first = next(iter(failed.values()))
-        raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
-    rows = {which: _without_watched(result) for which, result in done.items()}
-    trainings = Trainings(study, material, targets, split, attacked, done, failed, rows)
-    _write_predictions(trainings, folder / "predictions")
-    return trainings
-
-
-def split_of(study: Study, material: Material) -> Split:
-    """The parts for training, choosing and reporting: those that came with the data, or ones
-    stratified by original class."""
-    if material.split is not None:
-        return material.split
-    training, choosing, reporting = study.split
-    return stratified_split(
-        material.people.items,
-        class_of(material.original),
-        (training, choosing, reporting),
-        rng=np.random.default_rng(study.split_seed),
-    )
-
-
-def attacks_of(study: Study) -> list[Attack]:
-    """FGSM at every bound, then PGD at every bound."""
-    return [
-        *(Attack("fgsm", bound) for bound in study.fgsm),
-        *(Attack("pgd", bound, step_255=bound / 4, iterations=10) for bound in study.pgd),
-    ]
-
-
-def _cells(
-    study: Study,
-    material: Material,
-    targets: Mapping[str, Target],
-    split: Split,
-    attacked: LabelSet,
-) -> dict[Trained, Cell]:
-    examples = Examples(material.pictures.items, material.pictures.images)
-    cells = {}
-    for network, arm in product(study.networks, study.arms):
-        labels, presentation = targets[arm]
-        for seed in range(study.seeds):
-            cells[Trained(arm, network, seed)] = Cell(
-                f"{arm}, {network}, seed {seed}",
-                train_and_examine,
-                {
-                    "recipe": replace(study.training, network=network, seed=seed),
-                    "examples": examples,
-                    "labels": labels,
-                    "split": split,
-                    "presentation": presentation,
-                    "attacked": attacked,
-                    "attacks": attacks_of(study),
-                    "corruptions": study.corruptions,
-                    "strength": study.strength,
-                },
+            ]
+        case "folds":
+            original = data.original
+            dealt = k_folds(
+                original.items,
+                max(study.folds, FEWEST_FOLDS),
+                strata=class_of(original),
+                selection="none",
+                rng=np.random.default_rng(seed),
             )
-    return cells
+            return dealt[: study.folds]
+        case "stratified" | "difficulty":
+            if {"train", "validation", "test"} <= parts.keys() and study.split.kind == "stratified":
+                return [Split(parts["train"], parts["validation"], parts["test"])]
+            training, choosing, reporting = study.split.shares
+            return [
+                stratified_split(
+                    data.people.items,
+                    _strata(data),
+                    (training, choosing, reporting),
+                    rng=rng,
+                )
+            ]
 
 
-def _without_watched(result: Done) -> dict[str, NDArray[Any]]:
-    return {name: array for name, array in result.arrays().items() if name != "watched"}
+def _strata(data: StudyData) -> dict[str, str]:
+    """Original classes, or thirds of people's doubt where the split is by difficulty."""
+    if data.study.split.kind == "stratified":
+        return class_of(data.original.take(data.people.items))
+    doubt = entropy(data.people)
+    ends = np.quantile(doubt, [1 / 3, 2 / 3])
+    thirds = np.searchsorted(ends, doubt, side="left")
+    return {item: f"third {third}" for item, third in zip(data.people.items, thirds, strict=True)}
 
 
-def _write_predictions(trainings: Trainings, folder: Path) -> None:
-    for network, arm in product(trainings.study.networks, trainings.study.arms):
-        place = folder / network / arm
-        place.mkdir(parents=True, exist_ok=True)
-        for seed, labels in trainings.beliefs(arm, network).items():
-            write_labels(labels, place / f"seed-{seed}.parquet")
+def tests_of(data: StudyData, split: Split) -> list[TestSet]:
+    """What a network is tested on, with all labels that the study holds against it."""
+    found = []
+    for spec in data.study.tests:
+        items = _tested_items(spec, data, split)
+        labels = _held_against(spec, data)
+        if not labels or items is None:
+            continue  # a set that is not there is told in ``data.missing``
+        known = set(next(iter(labels.values())).items)
+        kept = tuple(item for item in items if item in known)
+        if kept:
+            taken = {name: one.take(kept) for name, one in labels.items()}
+            found.append(TestSet(spec.part, taken, spec.attacked))
+    if not found:
+        raise DataError(f"The study {data.study.name!r} has no labelled items to test on.")
+    return found
+
+
+def _held_against(spec: TestSpec, data: StudyData) -> dict[str, LabelSet]:
+    """The label sets of a test; ``majority`` is that of the first, where the data has none."""
+    known = {name: data.labels[name] for name in spec.against if name in data.labels}
+    if known and MAJORITY in spec.against and MAJORITY not in known:
+        known[MAJORITY] = majority_labels(next(iter(known.values())), "share")
+    return {name: known[name] for name in spec.against if name in known}
+
+
+def _tested_items(spec: TestSpec, data: StudyData, split: Split) -> tuple[str, ...] | None:
+    match spec.items:
+        case "test":
+            return split.test
+        case "second test":
+            return split.second_test
+        case "trained on":
+            rows = np.random.default_rng(0).permutation(len(split.train))[:LEARNT_SAMPLE]
+            return tuple(split.train[row] for row in rows)
+        case name:
+            return data.parts.get(name)
+
+
+def training_cell(data: StudyData, run: TrainingRun, start: Weights | None) -> Cell:
+    """One training as a cell of a sweep."""
+    study, key = data.study, run.key
+    fold = f", fold {key.fold}" if study.folds > 1 else ""
+    inputs = {
+        "recipe": study.recipe_of(key.network, key.seed),
+        "examples": data.examples,
+        "target": _needed(run.target, run.split),
+        "split": run.split,
+        "parts": {test.part: test.items for test in run.tests},
+        "attacked": attacked_labels(study, run.tests),
+        "attacks": study.attacks,
+        "corruptions": study.corruptions,
+        "strength": study.strength,
+        "watch": study.watch,
+        "keep_weights": study.keep_models,
+    }
+    return Cell(
+        f"{key.arm}, {key.network}, seed {key.seed}{fold}",
+        train_and_test,
+        inputs if start is None else {**inputs, "start": start},
+    )
+
+
+def attacked_labels(study: Study, tests: Sequence[TestSet]) -> dict[str, LabelSet]:
+    """The labels that attacks drive networks away from, by part."""
+    if not (study.attacks or study.corruptions):
+        return {}
+    return {
+        test.part: test.labels[test.attacked].take(test.items[: study.attacked_items])
+        for test in tests
+        if test.attacked
+    }
+
+
+def _needed(target: Target, split: Split) -> Target:
+    """The target with labels of the items that are learnt and chosen on, no others."""
+    if isinstance(target.labels, LabelSet):
+        return replace(target, labels=target.labels.take((*split.train, *split.validation)))
+    return target
+
+
+def pretrained_weights(data: StudyData, sweep: Sweep) -> dict[str, Weights]:
+    """One network of each kind, which all arms and seeds go on from; none without pretraining."""
+    study = data.study
+    if study.pretraining is None:
+        return {}
+    if data.pretraining is None:
+        raise DataError(f"The data {study.data!r} has no images to pretrain on.")
+    examples, labels = data.pretraining
+    cells = [
+        Cell(
+            f"pretraining of {network}",
+            pretrain,
+            {
+                "recipe": replace(study.pretraining, network=network),
+                "examples": examples,
+                "labels": labels,
+            },
+        )
+        for network in study.networks
+    ]
+    starts: dict[str, Weights] = {}
+    for network, result in zip(study.networks, sweep(cells), strict=True):
+        if isinstance(result, Failed):
+            raise DataError(f"The {result.cell.name} failed: {result.reason}")
+        starts[network] = kept_weights(result.arrays())
+    return starts
+
+
+def run_trainings(data: StudyData, sweep: Sweep) -> tuple[TrainingRun, ...]:
+    """All trainings of a study, finished or failed; an error if none ended well."""
+    planned = plan_trainings(data)
+    starts = pretrained_weights(data, sweep)
+    cells = [training_cell(data, run, starts.get(run.key.network)) for run in planned]
+    results = sweep(cells)
+    runs = tuple(run.with_result(result) for run, result in zip(planned, results, strict=True))
+    if not any(run.done for run in runs):
+        first = results[0]
+        assert isinstance(first, Failed)
+        raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
+    return runs
+
+
+def first_targets(data: StudyData, runs: Sequence[TrainingRun]) -> dict[str, tuple[Arm, TrainingRun]]:
+    """The first training of every arm, by its name."""
+    first = {run.key.arm: run for run in reversed(runs)}
+    return {arm.name: (arm, first[arm.name]) for arm in data.study.arms if arm.name in first}
