@@ -6,7 +6,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,12 @@ from sfumato.judgments.formats.beside import read_beside, write_beside
 from sfumato.judgments.formats.choices import PSEUDONYMS, classes_among
 from sfumato.judgments.formats.fields import set_aside, typed_fields
 from sfumato.judgments.formats.json_text import is_utf8
-from sfumato.judgments.formats.question_file import kind_of, preset_question, stored_question
+from sfumato.judgments.formats.question_file import (
+    kind_of,
+    preset_question,
+    question_file,
+    stored_question,
+)
 from sfumato.judgments.formats.reading import (
     CHUNK,
     Key,
@@ -29,7 +34,7 @@ from sfumato.judgments.formats.reading import (
 )
 from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import COLUMNS, Judgments, Rejected, Remark, judgments_from
-from sfumato.judgments.question import Question
+from sfumato.judgments.question import Question, question_from_json
 from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["read_own", "write_own"]
@@ -47,7 +52,7 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     ``cat`` as well as ``"cat"``.
     """
     stored, steps = read_beside(path)
-    question = stored_question(path, stored, options)
+    question = _named_question(path, stored, options) or stored_question(path, stored, options)
     kind = kind_of(question, options)
     rows = _rows(path, options)
     table, remarks = _our_columns(rows.table, options.key)
@@ -57,7 +62,8 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
     aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
-    read = Step("read sfumato", {}, {path.name: fingerprint_file(path)})
+    files = [file for file in (path, options.question_file) if file is not None]
+    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
     return judgments_from(
         question,
         kept,
@@ -93,6 +99,22 @@ def write_own(judgments: Judgments, path: Path) -> None:
             case _:
                 table.write_csv(part)
     write_beside(path, json.loads(judgments.question.to_json()), judgments.provenance)
+
+
+def _named_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question of the file that the user names; None where they name none."""
+    file = options.question_file
+    if file is None:
+        return None
+    if stored:
+        raise DataError(
+            f"{question_file(path).name} lies beside {path.name}, and {file} is named as its "
+            "question too. Leave one of them out."
+        )
+    if not file.is_file():
+        raise DataError(f"There is no file {file}, which is named as the question of {path.name}.")
+    with open_text(file) as text:
+        return question_from_json(text.read(), where=file.name)
 
 
 def _suffix(path: Path) -> str:
