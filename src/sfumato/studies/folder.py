@@ -1,38 +1,112 @@
-"""Findings as files of a run's folder, and back: what the report is drawn from."""
+"""The folder of a study that ran: what is in it, read by everything that draws or judges."""
 
 import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.scores import read_differences, read_scores, write_differences, write_scores
-from sfumato.studies.analysis import Findings
-from sfumato.studies.files import read_pictures, read_tables, write_pictures, write_tables
-
-__all__ = ["read_findings", "write_findings"]
-
-
-def write_findings(findings: Findings, folder: Path) -> None:
-    """Write scores, differences, tables, pictures and facts."""
-    write_scores(findings.scores, folder / "scores.parquet")
-    write_differences(findings.differences, folder / "differences.parquet")
-    write_tables(findings.tables, folder)
-    write_pictures(findings.images, folder)
-    text = json.dumps(findings.facts, indent=2)
-    (folder / "facts.json").write_text(text + "\n", encoding="utf-8")
+from sfumato.labels.files import read_labels
+from sfumato.labels.labelset import LabelSet
+from sfumato.scores import Estimates
+from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
+from sfumato.studies.study import Study, study_from, study_settings
 
 
-def read_findings(folder: Path) -> Findings:
-    """The inverse of ``write_findings``; a folder without them is an error that says so."""
-    for name in ("scores.parquet", "differences.parquet", "facts.json", "pictures.npz"):
-        if not (folder / name).is_file():
+@dataclass(frozen=True)
+class Timing:
+    """How long a run took, over all its sittings."""
+
+    seconds: float = 0.0
+    """From beginning to end."""
+    cell_seconds: float = 0.0
+    """Of its cells, one after the other."""
+    work: float = 0.0
+    """What those cells did: model-epochs for trainings, worlds for simulations."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunFolder:
+    """The folder of a study that ran, finished or not."""
+
+    folder: Path
+    study: Study
+    info: Mapping[str, Any]
+    """Versions, fingerprints, whether people are simulated, what is missing, timing."""
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        """The run in a folder; a folder of anything else is an error that says so."""
+        folder = Path(folder)
+        if (folder / "study.json").is_file() and not (folder / "study.toml").is_file():
             raise DataError(
-                f"{folder} has no {name}: it is not the folder of a finished run. "
-                "Finish it with `sfumato run`."
+                f"{folder} holds a run of version 0.1, whose folders had another form. Run the "
+                "study again; its labels and predictions can still be read as files."
             )
-    return Findings(
-        read_scores(folder / "scores.parquet"),
-        read_differences(folder / "differences.parquet"),
-        read_tables(folder),
-        read_pictures(folder),
-        json.loads((folder / "facts.json").read_text(encoding="utf-8")),
-    )
+        if not (folder / "study.toml").is_file() or not (folder / "run.json").is_file():
+            raise DataError(f"{folder} has no study.toml and run.json: it is not a run's folder.")
+        stated = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+        info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        return cls(folder, study_from(stated, str(folder / "study.toml")), info)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether simulated people are behind any of it."""
+        return bool(self.info["simulated"])
+
+    @property
+    def timing(self) -> Timing:
+        """How long it took so far."""
+        return Timing(**self.info.get("timing", {}))
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        """Every number with its interval."""
+        path = self.folder / "estimates.parquet"
+        if not path.is_file():
+            raise DataError(
+                f"{self.folder} has no estimates.parquet: the run is not finished. Finish it with "
+                "`sfumato run`."
+            )
+        return Estimates.read(path)
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What figures are drawn from besides estimates, by name."""
+        paths = sorted((self.folder / "tables").glob("*.parquet"))
+        return {path.stem: pl.read_parquet(path) for path in paths}
+
+    @cached_property
+    def pictures(self) -> dict[str, NDArray[np.uint8]]:
+        """The images that galleries show, by item."""
+        path = self.folder / "pictures.npz"
+        if not path.is_file():
+            return {}
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(zip(stored["items"].tolist(), stored["images"], strict=True))
+
+    @cached_property
+    def claims(self) -> list[JudgedClaim]:
+        """What papers say about the study, and what was found."""
+        return judge(read_claims(self.study.name), self.estimates.table)
+
+    @property
+    def printed(self) -> list[dict[str, Any]]:
+        """What papers print for the arms of the study."""
+        return read_printed(self.study.name)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The resolved study as plain values."""
+        return study_settings(self.study)
+
+    def label_set(self, name: str) -> LabelSet:
+        """Labels that the run worked with, by name."""
+        return read_labels(self.folder / "labels" / f"{name.replace('/', '-')}.parquet")

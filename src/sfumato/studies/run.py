@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,23 +19,28 @@ from typing import Any
 import numpy as np
 import polars as pl
 import tomli_w
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.files import read_labels, write_labels
-from sfumato.labels.labelset import LabelSet
-from sfumato.learn.device import device_name
+from sfumato.labels.files import write_labels
+from sfumato.learn.examples import device_name
 from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, fingerprint, run_sweep
 from sfumato.provenance import Step, is_simulated, to_json
-from sfumato.report.datasheet import datasheet_of, to_markdown
+from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
 from sfumato.studies.cell import pretrain
-from sfumato.studies.claims import Verdicts, judge, read_claims
-from sfumato.studies.data import Condition, Findings, Predictions, StudyData, join_findings
+from sfumato.studies.data import (
+    Condition,
+    Findings,
+    Predictions,
+    StudyData,
+    TrainingRun,
+    join_findings,
+)
+from sfumato.studies.folder import RunFolder, Timing
 from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import write_report
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Study, study_from, study_settings
+from sfumato.studies.study import Study, study_settings
 from sfumato.studies.trainings import folder_name, run_trainings
 from sfumato.studies.worlds import world_cells
 
@@ -62,86 +66,8 @@ class Runner:
         )
 
 
-@dataclass(frozen=True)
-class Timing:
-    """How long a run took, over all its sittings."""
-
-    seconds: float = 0.0
-    """From beginning to end."""
-    cell_seconds: float = 0.0
-    """Of its cells, one after the other."""
-    work: float = 0.0
-    """What those cells did: model-epochs for trainings, worlds for simulations."""
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """The folder of a study that ran, finished or not."""
-
-    folder: Path
-    study: Study
-    info: Mapping[str, Any]
-    """Versions, fingerprints, whether people are simulated, what is missing, timing."""
-
-    @classmethod
-    def open(cls, folder: Path | str) -> "Run":
-        """The run in a folder; a folder of anything else is an error that says so."""
-        folder = Path(folder)
-        if (folder / "study.json").is_file() and not (folder / "study.toml").is_file():
-            raise DataError(
-                f"{folder} holds a run of version 0.1, whose folders had another form. Run the "
-                "study again; its labels and predictions can still be read as files."
-            )
-        if not (folder / "study.toml").is_file() or not (folder / "run.json").is_file():
-            raise DataError(f"{folder} has no study.toml and run.json: it is not a run's folder.")
-        stated = _read_toml(folder / "study.toml")
-        info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        return cls(folder, study_from(stated, str(folder / "study.toml")), info)
-
-    @property
-    def simulated(self) -> bool:
-        """Whether simulated people are behind any of it."""
-        return bool(self.info["simulated"])
-
-    @property
-    def timing(self) -> Timing:
-        """How long it took so far."""
-        return Timing(**self.info.get("timing", {}))
-
-    @cached_property
-    def estimates(self) -> Estimates:
-        """Every number with its interval."""
-        path = self.folder / "estimates.parquet"
-        if not path.is_file():
-            raise DataError(
-                f"{self.folder} has no estimates.parquet: the run is not finished. Finish it with "
-                "`sfumato run`."
-            )
-        return Estimates.read(path)
-
-    @cached_property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """What figures are drawn from besides estimates, by name."""
-        paths = sorted((self.folder / "tables").glob("*.parquet"))
-        return {path.stem: pl.read_parquet(path) for path in paths}
-
-    @cached_property
-    def pictures(self) -> dict[str, NDArray[np.uint8]]:
-        """The images that galleries show, by item."""
-        path = self.folder / "pictures.npz"
-        if not path.is_file():
-            return {}
-        with np.load(path, allow_pickle=False) as stored:
-            return dict(zip(stored["items"].tolist(), stored["images"], strict=True))
-
-    @cached_property
-    def claims(self) -> Verdicts:
-        """What papers say about the study, and what was found."""
-        return judge(read_claims(self.study.name), self.estimates)
-
-    def label_set(self, name: str) -> LabelSet:
-        """Labels that the run worked with, by name."""
-        return read_labels(self.folder / "labels" / f"{name.replace('/', '-')}.parquet")
+class Run(RunFolder):
+    """A run whose report can be drawn."""
 
     def report(self) -> Path:
         """Draw the report again from the files alone; returns its path."""
@@ -259,7 +185,7 @@ def _write_trainings(data: StudyData, predictions: Predictions, folder: Path) ->
     pl.DataFrame(rows).write_parquet(folder / "trainings.parquet")
 
 
-def _write_predictions(run: Any, folder: Path) -> None:
+def _write_predictions(run: TrainingRun, folder: Path) -> None:
     place = folder / run.file
     place.mkdir(parents=True, exist_ok=True)
     for array in run.arrays:
@@ -282,7 +208,7 @@ def read_array_name(name: str) -> tuple[str, Condition]:
     return part, Condition(rest[0], bound, int(rest[2]) if len(rest) > 2 else None)
 
 
-def _write_model(data: StudyData, run: Any, folder: Path) -> None:
+def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
     """Weights as safetensors, and everything else about the network as JSON beside them."""
     weights = run.weights()
     if not weights:
@@ -381,12 +307,6 @@ def _versions() -> dict[str, str]:
     """What else decides the numbers; the device is that of the machine which started the run."""
     packages = {package: version(package) for package in PACKAGES}
     return {"python": platform.python_version(), **packages, "device": device_name()}
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    import tomllib
-
-    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _read_info(folder: Path) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from pydantic import (
 )
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.evaluate.attacks import Attack
-from sfumato.evaluate.corruptions import CORRUPTIONS
+from sfumato.evaluation.attacks import Attack
+from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.labels.build import RECIPES

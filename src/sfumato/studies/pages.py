@@ -1,0 +1,91 @@
+"""Turn the folder of a run into its page: findings first, then every section there is something for.
+
+A section is a function from the folder to a ``Section``, or None where the run has nothing for it.
+The same page is the report in HTML and the text of the documentation in Markdown.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sfumato.names import find
+from sfumato.reporting.draw import Drawing, save
+from sfumato.reporting.page import Page, Section, write
+from sfumato.reporting.text import Finding, summarise
+from sfumato.reporting.tables import How
+from sfumato.studies.claims import found_text
+from sfumato.studies.folder import RunFolder
+from sfumato.studies.sections import trained
+from sfumato.studies.verdicts import KINDS
+
+SectionMaker = Callable[[RunFolder], Section | None]
+
+SECTIONS: dict[str, SectionMaker] = {
+    "claims": trained.claims,
+    "curves": trained.curves,
+    "tracking": trained.tracking,
+    "softness": trained.softness,
+    "ladder": trained.ladder,
+    "attacks": trained.attacks,
+    "scores": trained.scores,
+    "agreement": trained.agreement,
+    "confidence": trained.confidence,
+    "arms": trained.arms,
+}
+"""All sections in the order in which a report has them."""
+
+HEADLINE = ("cross_entropy", "accuracy")
+
+
+def study_page(run: RunFolder) -> Page:
+    """The page of a run, from its files alone."""
+    names = run.study.sections or tuple(SECTIONS)
+    made = [find(SECTIONS, name, what="section of a report")(run) for name in names]
+    return Page(
+        title=run.study.title,
+        subtitle=run.study.about,
+        summary=tuple(summary(run)),
+        sections=tuple(section for section in made if section is not None),
+        how=How(settings={"study": run.settings, "versions": dict(run.info["versions"])}),
+    )
+
+
+def summary(run: RunFolder) -> list[Finding]:
+    """What a reader must know first: claims, else the differences to the controls; then cautions."""
+    found = [
+        Finding(f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.", KINDS[one.verdict])
+        for one in run.claims
+    ]
+    if not found:
+        found = _differences(run)
+    found += [Finding(sentence, "caution") for sentence in run.info["missing"]]
+    if "failed" in run.tables:
+        count = len(run.tables["failed"])
+        found.append(Finding(f"{count} cells failed and are missing; see below.", "caution"))
+    return found
+
+
+def _differences(run: RunFolder) -> list[Finding]:
+    """Soft labels against the controls, or every arm where none is soft."""
+    people = run.study.tests[0].against[0] if run.study.tests else "people"
+    estimates = run.estimates.filter(attack="", against=people)
+    paired = [
+        one
+        for one in estimates.differences
+        if one.second in run.study.controls and one.metric in HEADLINE
+    ]
+    soft = [one for one in paired if one.arm == "soft"]
+    return summarise(list(estimates.scores), soft or paired, metrics=HEADLINE)
+
+
+def write_report(run: RunFolder) -> Path:
+    """Write ``report.html`` and ``figures/``; returns the path of the report."""
+    page = study_page(run)
+    figures = run.folder / "figures"
+    figures.mkdir(exist_ok=True)
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Drawing):
+                save(block, figures)
+    path = run.folder / "report.html"
+    write(page, path)
+    return path

@@ -1,0 +1,1 @@
+"""What reports show, by what it is about."""

@@ -1,0 +1,495 @@
+"""Sections about networks that learnt from different labels: claims, scores, curves, attacks."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import polars as pl
+
+from sfumato.reporting.draw import Drawing
+from sfumato.reporting.figures import curves as curve_figures
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.figures import trade_off, curves as uncertainty
+from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.page import Block, Section
+from sfumato.reporting.tables import How, Table
+from sfumato.scores import Estimate, Estimates, metric_words
+from sfumato.studies.claims import found_text
+from sfumato.studies.folder import RunFolder
+from sfumato.studies.study import Arm, Curve
+from sfumato.studies.verdicts import counts_text
+
+DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
+PAIRED = ("cross_entropy", "accuracy", "rms_calibration")
+SHOWN = ("cross_entropy", "accuracy")
+CONFIDENCE = ("confidence_right", "confidence_wrong")
+AGREEMENT = ("unanimous", "disputed")
+CORRUPTED = "corrupted"
+
+
+def claims(run: RunFolder) -> Section | None:
+    """What papers say, and what was found."""
+    if not run.claims:
+        return None
+    rows = [
+        {
+            "claim": one.claim.sentence,
+            "paper": f"{one.claim.printed} ({one.claim.place})".strip(),
+            "here (95 %)": found_text(one),
+            "verdict": one.answer,
+        }
+        for one in run.claims
+    ]
+    text = (
+        f"{counts_text(one.verdict for one in run.claims if one.claim.kind == 'claim')} Reproduced "
+        "means that the 95 % interval lies on the claimed side; same direction, that only the "
+        "estimate does. Networks and training are smaller than the paper's unless the study ran at "
+        "its size. Intervals do not allow for the number of comparisons."
+    )
+    notes = tuple(dict.fromkeys(one.claim.note for one in run.claims if one.claim.note))
+    table = Table("Claims", pl.DataFrame(rows), how=How(meaning=notes), simulated=run.simulated)
+    return Section("Next to the paper", text, (table,))
+
+
+def clean(estimates: Estimates) -> Estimates:
+    """Numbers about untouched items, all of them."""
+    return estimates.filter(attack="", stratum="all")
+
+
+def against_of(estimates: Estimates) -> list[str]:
+    """Whose labels are held against, in the order of first appearance."""
+    return list(dict.fromkeys(estimates.table["against"]))
+
+
+def scores(run: RunFolder) -> Section | None:
+    """Every arm against every set of labels: dots, differences from controls, the paper's numbers."""
+    blocks: list[Block] = []
+    known = run.estimates.scores
+    trained = Estimates(known.table.filter(pl.col("network") != ""))
+    for against in against_of(trained):
+        blocks += _held_against(run, trained.filter(against=against), against)
+    if not blocks:
+        return None
+    text = (
+        "All scores are on items that no network was trained on and no epoch was chosen on, unless "
+        "a test says otherwise. Differences are paired by seed. All numbers are in "
+        "estimates.parquet."
+    )
+    return Section("How close to people and to labels", text, tuple(blocks))
+
+
+def _held_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Block]:
+    drawn = clean(mine).filter(metric=DRAWN)
+    if not len(drawn):
+        return
+    name = file_name(against)
+    yield score_figures.by_arm(
+        drawn.table,
+        references=reference_lines(run, against),
+        name=f"scores-{name}",
+        title=f"Against {against}",
+    )
+    spoilt = last_steps(mine)
+    if len(spoilt):
+        yield score_figures.by_arm(
+            conditions_shown(spoilt),
+            name=f"spoilt-{name}",
+            title=f"Attacked and corrupted images, against {against}",
+        )
+    paired = paired_with_controls(run, against)
+    if len(paired):
+        yield score_figures.paired_differences(paired.table, name=f"differences-{name}")
+    yield Table(
+        f"Against {against}, next to the paper's numbers",
+        scores_table(run, mine),
+        caption=_caption(mine),
+        simulated=bool(mine.table["simulated"].any()),
+    )
+
+
+def _caption(mine: Estimates) -> str:
+    over = sorted({one for one in mine.table["over"] if one})
+    return f"Means over seeds with 95 % intervals over {' or '.join(over)}." if over else ""
+
+
+def reference_lines(run: RunFolder, against: str) -> dict[str, dict[str, float]]:
+    """The floor and the class oracle that cross-entropy is read against (C20)."""
+    lines = {
+        metric_words(one.metric).title: one.value
+        for one in run.estimates.filter(metric=("entropy_floor", "class_oracle"), against=against)
+        if one.stratum == "all"
+    }
+    return {"cross_entropy": lines} if lines else {}
+
+
+def last_steps(estimates: Estimates) -> Estimates:
+    """Numbers about attacked and corrupted items, those of PGD after its last step only."""
+    table = estimates.table.filter((pl.col("attack") != "") | (pl.col("stratum") == CORRUPTED))
+    last = pl.col("step").max().over("attack", "bound", "against")
+    return Estimates(table.filter(pl.col("step").is_null() | (pl.col("step") == last)))
+
+
+def conditions_shown(estimates: Estimates) -> pl.DataFrame:
+    """The table with what was done to the images as its stratum, for figures with a panel each."""
+    return Estimates.of(
+        replace(one, stratum=condition_words(one)) for one in estimates
+    ).table
+
+
+def condition_words(one: Estimate) -> str:
+    """What was done to the items that a number is about.
+
+    >>> condition_words(Estimate("accuracy", 0.5, attack="fgsm", bound=4.0))
+    'FGSM within 4/255'
+    """
+    if not one.attack:
+        return one.stratum
+    if one.attack in ("fgsm", "pgd"):
+        return f"{one.attack.upper()} within {one.bound:g}/255"
+    return f"{one.attack.replace('_', ' ')}, strength {one.bound:g}"
+
+
+def paired_with_controls(run: RunFolder, against: str) -> Estimates:
+    """Every arm minus every control, on untouched items, by the metrics that are drawn."""
+    controls = list(run.study.controls)
+    found = clean(run.estimates.differences).filter(
+        against=against, second=controls, metric=PAIRED
+    )
+    return Estimates(found.table.filter(~pl.col("arm").is_in(controls)))
+
+
+def scores_table(run: RunFolder, mine: Estimates) -> pl.DataFrame:
+    """A row per arm, network and condition, a column per metric; the paper's number behind ours."""
+    printed = {
+        (row["arm"], row["against"], row["stratum"], row["attack"], row["bound"], row["metric"]): row["printed"]
+        for row in run.printed
+    }
+    rows: dict[tuple[str, str, str], dict[str, str]] = {}
+    for one in [*clean(mine).filter(metric=DRAWN), *last_steps(mine), *mine.filter(stratum=AGREEMENT)]:
+        row = rows.setdefault((one.arm, one.network, condition_words(one)), {})
+        ours = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
+        paper = printed.get((one.arm, one.against, one.stratum, one.attack, one.bound, one.metric))
+        row[metric_words(one.metric).title] = f"{ours} | paper {paper}" if paper else ours
+    titles = list(dict.fromkeys(title for row in rows.values() for title in row))
+    return pl.DataFrame(
+        [
+            {"arm": arm, "network": network, "images": condition}
+            | {title: row.get(title, "") for title in titles}
+            for (arm, network, condition), row in rows.items()
+        ]
+    )
+
+
+def curves(run: RunFolder) -> Section | None:
+    """Arms against what they have more or less of: people, items, seconds."""
+    blocks: list[Block] = []
+    for place, curve in enumerate(run.study.curves, start=1):
+        for against in against_of(run.estimates.scores):
+            points = _points(run, curve, against)
+            if points:
+                name = f"curve-{place}-{file_name(against)}"
+                blocks.append(_curve(curve, points, against, name))
+    return Section("Against what it takes", "", tuple(blocks)) if blocks else None
+
+
+Point = tuple[str, float, Estimate]
+"""A curve's name, where on the axis, and what was found there."""
+
+
+def _points(run: RunFolder, curve: Curve, against: str) -> list[Point]:
+    """What curves go through; every network has its own."""
+    found = run.estimates.scores.filter(against=against)
+    shown = [
+        *clean(found).filter(metric=PAIRED),
+        *found.filter(metric="cross_entropy", attack="fgsm"),
+    ]
+    several = len(run.study.networks) > 1
+    points = []
+    for arm in run.study.arms:
+        at = amount(curve, arm)
+        if at is not None:
+            name = series_name(curve, arm)
+            points += [
+                (f"{name}, {one.network}" if several else name, at, one)
+                for one in shown
+                if one.arm == arm.name
+            ]
+    return points
+
+
+def amount(curve: Curve, arm: Arm) -> float | None:
+    """How much of what a curve is over an arm has; None: it is not on the curve."""
+    match curve.over:
+        case "people":
+            return arm.people or curve.everybody.get(arm.labels)
+        case "items":
+            return arm.items if arm.items is not None else arm.per_class
+        case "seconds":
+            people = arm.people or curve.everybody.get(arm.labels)
+            price = curve.seconds.get(arm.labels)
+            return None if people is None or price is None else round(people * price, 1)
+
+
+def series_name(curve: Curve, arm: Arm) -> str:
+    """The curve that an arm is on: its labels, their mode or one answer at a time."""
+    if curve.over == "items":
+        return f"{arm.labels} majority" if arm.majority else arm.labels
+    how = "mode of M" if arm.majority else "one of M" if arm.shown != "fixed" else "mean of M"
+    return f"{arm.labels}, {how}"
+
+
+def _curve(curve: Curve, points: list[Point], against: str, name: str) -> Drawing:
+    draw, column = {
+        "people": (curve_figures.against_annotators, "M"),
+        "seconds": (curve_figures.against_seconds, "seconds"),
+        "items": (curve_figures.against_items, "items"),
+    }[curve.over]
+    rows = [
+        {
+            "arm": series,
+            column: at,
+            "metric": f"loss under {condition_words(one)}" if one.attack else one.metric,
+            "value": one.value,
+            "low": one.low,
+            "high": one.high,
+        }
+        for series, at, one in sorted(points, key=lambda point: (point[0], point[1]))
+    ]
+    basis = score_figures.basis_of(Estimates.of(one for _, _, one in points).table)
+    table = pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high"), pl.Float64))
+    return draw(table, basis, name=name, title=f"{curve.title}, held against {against}")
+
+
+def ladder(run: RunFolder) -> Section | None:
+    """Arms on tests ever further away (S0-F2), and in how many trainings each was better (C5)."""
+    blocks: list[Block] = []
+    for place, steps in enumerate(run.study.ladders, start=1):
+        rows = _ladder_rows(run, steps)
+        if len(rows) and rows["step"].n_unique() > 1:
+            shown = clean(run.estimates.scores).filter(against=list(steps))
+            blocks.append(
+                curve_figures.shift_ladder(
+                    rows,
+                    score_figures.basis_of(shown.table),
+                    name=f"ladder-{place}",
+                    title=f"From {rows['data'][0]} further and further away",
+                )
+            )
+    if not blocks:
+        return None
+    if "wins" in run.tables:
+        caption = "How many trainings, of the same seed and fold, are better than the control's."
+        blocks.append(Table("Training by training", run.tables["wins"], caption=caption))
+    text = f"The gap is to {run.study.controls[0]!r}."
+    return Section("Further and further away", text, tuple(blocks))
+
+
+def _ladder_rows(run: RunFolder, steps: Sequence[str]) -> pl.DataFrame:
+    known = clean(run.estimates.filter(against=list(steps), metric=SHOWN))
+    place = {name: at for at, name in enumerate(s for s in steps if s in against_of(known))}
+    gaps = {
+        (one.arm, one.network, one.against, one.metric): one.value
+        for one in known.differences
+        if one.second == run.study.controls[0]
+    }
+    return pl.DataFrame(
+        [
+            {
+                "data": one.against,
+                "step": place[one.against],
+                "arm": one.arm,
+                "network": one.network,
+                "metric": one.metric,
+                "value": one.value,
+                "gap": gaps.get((one.arm, one.network, one.against, one.metric)),
+            }
+            for one in known.scores
+        ],
+        schema_overrides={"gap": pl.Float64},
+    )
+
+
+def attacks(run: RunFolder) -> Section | None:
+    """Loss and accuracy after every step of PGD (S0-F4)."""
+    blocks: list[Block] = []
+    found = run.estimates.scores.filter(attack="pgd")
+    found = Estimates(found.table.filter(pl.col("step").is_not_null()))
+    for against in against_of(found):
+        mine = found.filter(against=against)
+        rows = mine.table.select(
+            "arm", "network", "metric", "value", "low", "high",
+            pl.col("step").alias("iteration"),
+            pl.format("PGD within {}/255", pl.col("bound").map_elements("{:g}".format, pl.String)).alias("attack"),
+        ).sort("metric", "attack", "network", "arm", "iteration")  # fmt: skip
+        blocks.append(
+            curve_figures.attack_curves(
+                rows,
+                score_figures.basis_of(mine.table),
+                x="iteration",
+                unit="steps of a quarter of the bound",
+                name=f"pgd-{file_name(against)}",
+                title=f"Held against {against}",
+            )
+        )
+    text = (
+        "Bounds are in units of 1/255 of the way from black to white. Iteration 0 is the same "
+        "images before the attack."
+    )
+    return Section("Under attack, step by step", text, tuple(blocks)) if blocks else None
+
+
+def confidence(run: RunFolder) -> Section | None:
+    """How sure networks are when they are right, and when they are wrong (S0-35, S0-F3).
+
+    Steps of a ladder are left out: it would be the same figure many times.
+    """
+    steps = {step for steps in run.study.ladders for step in steps}
+    found = clean(run.estimates.scores).filter(metric=CONFIDENCE)
+    blocks: list[Block] = [
+        score_figures.by_arm(
+            found.filter(against=against).table,
+            name=f"confidence-{file_name(against)}",
+            title=f"Right or wrong by {against}",
+        )
+        for against in against_of(found)
+        if against not in steps
+    ]
+    return Section("How sure, right or wrong", "", tuple(blocks)) if blocks else None
+
+
+def agreement(run: RunFolder) -> Section | None:
+    """Where people agree and where they do not: who gains where (C21)."""
+    found = run.estimates.scores.filter(attack="", stratum=AGREEMENT, metric=("kl", *SHOWN))
+    if not len(found):
+        return None
+    drawn = score_figures.by_stratum(found.table, name="agreement", title="By people's agreement")
+    return Section("Where people agree, and where not", "", (drawn,))
+
+
+def softness(run: RunFolder) -> Section | None:
+    """Learnt by tested labels (S1-43, S1-F5, S1-F9), and entropies of both (S1-F7)."""
+    crossed = run.study.crossed
+    shown = clean(run.estimates.scores).filter(metric=SHOWN)
+    if not crossed or not len(shown):
+        return None
+    blocks: list[Block] = [
+        Table(
+            f"{metric_words(metric).title.capitalize()}: learnt in rows, tested in columns",
+            _crossed_rows(shown, metric),
+            caption="Means over seeds with 95 % intervals (Student's t).",
+            simulated=bool(shown.table["simulated"].any()),
+        )
+        for metric in SHOWN
+    ]
+    soft = {one.arm: one.value for one in run.estimates.filter(metric="label_entropy")}
+    blocks += [_against_entropy(shown.filter(metric=metric, arm=crossed), soft) for metric in SHOWN]
+    if "entropies" in run.tables:
+        drawn = run.tables["entropies"].select(
+            pl.format("{}, {}: {}", "arm", "network", "source").alias("source"), "entropy"
+        )
+        title = "Is a model as undecided as its labels?"
+        basis = score_figures.basis_of(shown.table)
+        blocks.append(uncertainty.entropy_histograms(drawn, basis, name="entropies", title=title))
+    text = (
+        "Every label set is learnt, and every one is tested against on images that were not "
+        "learnt. Mean entropies of what was learnt, in nats: "
+        f"{', '.join(f'{arm} {number(value)}' for arm, value in soft.items())}."
+    )
+    return Section("Learnt and tested", text, tuple(blocks))
+
+
+def _crossed_rows(shown: Estimates, metric: str) -> pl.DataFrame:
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for one in shown.filter(metric=metric):
+        text = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
+        rows.setdefault((one.arm, one.network), {})[one.against] = text
+    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
+    return pl.DataFrame(
+        [
+            {"learnt": arm, "network": network, **{name: row.get(name, "") for name in columns}}
+            for (arm, network), row in rows.items()
+        ]
+    )
+
+
+def _against_entropy(mine: Estimates, soft: dict[str, float]) -> Drawing:
+    """A panel per test, a curve per network through the label sets by their entropy."""
+    metric = metric_words(mine.table["metric"][0])
+    sign = 1.0 if metric.better == "lower" else -1.0
+    by_place = sorted(mine, key=lambda one: (one.network, one.against))
+    best = {
+        min(rivals, key=lambda one: sign * one.value)
+        for _, group in groupby(by_place, key=lambda one: (one.network, one.against))
+        for rivals in [list(group)]
+    }
+    rows = [
+        {
+            "panel": f"against {one.against}",
+            "series": one.network,
+            "x": soft[one.arm],
+            "value": one.value,
+            "low": one.low,
+            "high": one.high,
+            "ring": one in best,
+        }
+        for one in sorted(mine, key=lambda one: soft[one.arm])
+    ]
+    table = pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high"), pl.Float64))
+    return trade_off(
+        table,
+        score_figures.basis_of(mine.table),
+        xlabel="entropy of labels learnt (nats)",
+        ylabel=metric.title,
+        name=f"softness-{metric.name.replace('_', '-')}",
+        title=f"How soft should labels be? {metric.title.capitalize()}",
+        ringed="the best label set",
+        columns=3,
+    )
+
+
+def tracking(run: RunFolder) -> Section | None:
+    """Whether soft answers follow the ambiguity that others' votes show: items as dots (S3-F5)."""
+    if "tracking" not in run.tables:
+        return None
+    table = run.tables["tracking"]
+    found = run.estimates.filter(metric="rank_correlation")
+    drawing = uncertainty.entropy_tracking(table, score_figures.basis_of(found.table))
+    text = (
+        "People who gave soft answers did not see the votes. Where these disagree more, a first "
+        "choice that is less probable and more classes that are left possible say the same."
+    )
+    return Section("Answers and ambiguity", text, (drawing,))
+
+
+def arms(run: RunFolder) -> Section | None:
+    """What the networks learnt from, and what failed."""
+    if "arms" not in run.tables:
+        return None
+    labels = run.tables["arms"].rename(lambda name: name.replace("_", " "))
+    blocks: list[Block] = [
+        Table("What the networks learnt from", labels, simulated=run.simulated)
+    ]
+    if "failed" in run.tables:
+        blocks.append(Table("Cells that failed", run.tables["failed"]))
+    study = run.study
+    folds = f" and {study.folds} folds" if study.folds > 1 else ""
+    text = (
+        f"Every arm trained {', '.join(study.networks)} for {study.training.epochs} epochs at most, "
+        f"with {study.seeds} seeds{folds}; all took {run.timing.seconds:.0f} s."
+    )
+    return Section("What was compared", text, tuple(blocks))
+
+
+def difference_text(one: Estimate) -> str:
+    """A difference with its interval."""
+    return f"{signed(one.value)} {interval(one.low, one.high) or '(no interval)'}"
+
+
+def file_name(against: str) -> str:
+    """The part of a figure's file name that says whose labels it is about.
+
+    >>> file_name("CIFAR-10S+hard")
+    'cifar-10s-hard'
+    """
+    return re.sub(r"[^\w.]+", "-", against.lower()).strip("-")
