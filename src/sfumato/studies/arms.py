@@ -19,6 +19,7 @@ from sfumato.labels.alter import (
     matched_smoothing,
     random_labels,
     smooth,
+    subsample_annotators,
     uniform_labels,
 )
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -37,7 +38,6 @@ from sfumato.labels.mixing import (
     shuffled_curves,
     shuffled_percepts,
 )
-from sfumato.labels.alter import subsample_annotators
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split, elicited_only, small_data
 from sfumato.learn.mixing import Augmenting, Mixing

@@ -28,13 +28,12 @@ from sfumato.data import (
 from sfumato.data.fetch import Dataset, locate
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.evaluate.corruptions import corrupt
-from sfumato.evaluate.predictions import read_predictions
+from sfumato.evaluation.corruptions import corrupt
+from sfumato.evaluation.predictions import read_predictions
 from sfumato.judgments.formats import read
-from sfumato.judgments.formats.arrays import load_array
-from sfumato.judgments.formats.class_names import CIFAR10
-from sfumato.judgments.formats.hmix import read_hmix, read_hmix_labels
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import load_array
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.mixed import mix_named
 from sfumato.labels.alter import in_fill, majority_labels, smooth
