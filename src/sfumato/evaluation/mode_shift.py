@@ -26,7 +26,7 @@ from sfumato.evaluation.intervals import (
     over_seeds_and_items,
     percentiles,
 )
-from sfumato.evaluation.metrics import Metric, metric_named
+from sfumato.evaluation.metrics import Scorer, metric_named
 from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
@@ -206,14 +206,14 @@ def mode_shift_table(found: ModeShift) -> pl.DataFrame:
 
 
 def _relabelled(
-    values: Scores, target: str, metric: Metric, rng: np.random.Generator, draws: int
+    values: Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Estimate:
     after, before = (values[target, on, metric.name] for on in ("majority", "original"))
     return _estimate(_sign(metric) * (after - before), rng=rng, draws=draws)
 
 
 def _gain(
-    values: Scores, target: str, on: str, metric: Metric, rng: np.random.Generator, draws: int
+    values: Scores, target: str, on: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Gain:
     sign = _sign(metric)
     base, vote, soft = (
@@ -266,13 +266,13 @@ def _shown(estimate: Estimate, *, size: bool = False) -> str:
     return f"{value:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
-def _sign(metric: Metric) -> float:
+def _sign(metric: Scorer) -> float:
     return -1.0 if metric.better == "lower" else 1.0
 
 
 def _scores(
     believed: Mapping[str, Sequence[LabelSet]],
-    metrics: Sequence[Metric],
+    metrics: Sequence[Scorer],
     *,
     original: LabelSet,
     human: LabelSet,
@@ -286,7 +286,7 @@ def _scores(
     }
 
 
-def _values(metric: Metric, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
+def _values(metric: Scorer, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
     if metric.per_item is None or metric.better == "neither":
         raise DataError(
             f"The metric {metric.name!r} is no mean over items with a good side, so gains by it "
