@@ -411,8 +411,10 @@ def read_study(
         if size not in known:
             raise DataError(f"{where} has no size {size!r}; it has {' and '.join(known)} only.")
         stated = {**_merged(stated, known[size]), "size": size}
+    changed: dict[str, Any] = {}
     for key, value in (changes or {}).items():
-        stated = _merged(stated, _nested(key, value))
+        changed = _merged(changed, _nested(key, value))
+    stated = _with_arms_of(_merged(stated, changed), changed)
     _refuse_hidden(stated, where)
     study = study_from(stated, where)
     return _beside(study, Path(text).parent) if text.endswith(".toml") else study
