@@ -57,7 +57,7 @@ def folder_name(study: Study, key: TrainingKey) -> str:
 def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
     """The folds of a seed; one, where items are not divided into folds."""
     study, parts = data.study, data.parts
-    chosen = study.split.seed if study.split.seed is not None else seed
+    chosen = seed if study.split.seed == "each" else study.split.seed
     rng = np.random.default_rng(chosen)
     match study.split.kind:
         case "given":
@@ -231,7 +231,9 @@ def run_trainings(data: StudyData, sweep: Sweep) -> tuple[TrainingRun, ...]:
     return runs
 
 
-def first_targets(data: StudyData, runs: Sequence[TrainingRun]) -> dict[str, tuple[Arm, TrainingRun]]:
+def first_targets(
+    data: StudyData, runs: Sequence[TrainingRun]
+) -> dict[str, tuple[Arm, TrainingRun]]:
     """The first training of every arm, by its name."""
     first = {run.key.arm: run for run in reversed(runs)}
     return {arm.name: (arm, first[arm.name]) for arm in data.study.arms if arm.name in first}
