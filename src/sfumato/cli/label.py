@@ -13,7 +13,7 @@ from sfumato.cli.reading import names_in, quality_rules, read_judgments, read_op
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
-    from sfumato.labels.make import Made
+    from sfumato.labels.make import Labelling
 
 __all__ = ["label"]
 

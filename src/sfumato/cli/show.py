@@ -9,7 +9,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
-    from sfumato.labels.make import Made
+    from sfumato.labels.make import Labelling
 
 __all__ = [
     "bracketed",

@@ -47,7 +47,7 @@ from sfumato.judgments.formats.tables import (
     write_cleanlab,
     write_crowd,
 )
-from sfumato.judgments.judgments import Judgments, Rejected, Remark
+from sfumato.judgments.judgments import Judgments, RejectedRow, Remark
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.names import find
 
@@ -274,7 +274,7 @@ def _without_ids(found: T, key: Key) -> T:
     return masked
 
 
-def _masked(row: Rejected, key: Key) -> Rejected:
+def _masked(row: RejectedRow, key: Key) -> RejectedRow:
     def stand_in(found: re.Match[str]) -> str:
         return pseudonym(found[0], key())
 

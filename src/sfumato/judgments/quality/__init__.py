@@ -4,14 +4,14 @@ from sfumato.judgments.quality.ledger import Ledger, apply_rules, refuse_pay, wh
 from sfumato.judgments.quality.rules import (
     RULES,
     Accuracy,
-    Findings,
+    RuleFindings,
     Repeats,
     Rule,
     Times,
     accuracy,
     copies,
     repeats,
-    reported,
+    rule_by_hand,
     rule_with,
     times,
 )
