@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.report.tables import How, Table
+from sfumato.reporting.tables import How, Table
 from sfumato.studies import paper5
 from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import Claim, Found

@@ -7,15 +7,26 @@ from typing import Any, assert_never
 
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.provenance import from_json
-from sfumato.report.drawing import Basis
-from sfumato.report.figures import calibration, curves, galleries, grouped, matrices, uncertainty
-from sfumato.report.figures import scores as score_figures
-from sfumato.report.measure import Measure
-from sfumato.report.page import Block, Page, Section, Text
-from sfumato.report.summary import Finding, mode_shift, summarise
-from sfumato.report.tables import How, Table, differences_shown, score_matrix
+from sfumato.reporting.draw import Basis
+from sfumato.reporting.figures import (
+    curves,
+    galleries,
+)
+from sfumato.reporting.figures import (
+    scores as calibration,
+)
+from sfumato.reporting.figures import (
+    scores as grouped,
+)
+from sfumato.reporting.figures import (
+    scores as matrices,
+)
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.page import Block, Page, Section, Text
+from sfumato.reporting.tables import How, Table, differences_shown, score_matrix
+from sfumato.reporting.text import Finding, Measure, mode_shift, summarise
 from sfumato.scores import Difference, Score, differences_table, scores_table
 from sfumato.studies.analysis import Findings
 from sfumato.studies.arms import ARMS
@@ -251,7 +262,7 @@ def _people_section(findings: Findings, basis: Basis) -> Section:
             f"The {top['share']:.0%} most doubtful items hold {top['value']:.1%} of all doubt "
             f"(95 % interval over items {top['low']:.1%} to {top['high']:.1%})."
         )
-        blocks.append(uncertainty.concentration(findings.tables["concentration"], basis))
+        blocks.append(curves.concentration(findings.tables["concentration"], basis))
     strata = facts.get("strata")
     if isinstance(strata, dict):
         counted = pl.DataFrame({"stratum": list(strata), "items": list(strata.values())})
@@ -267,7 +278,7 @@ def _dynamics_section(findings: Findings, basis: Basis) -> Section:
     if "data_map" in tables:
         for network in _names(tables["data_map"], "network"):
             blocks.append(
-                uncertainty.data_map(
+                curves.data_map(
                     tables["data_map"].filter(pl.col("network") == network),
                     basis,
                     name=f"data-map-{network}",
@@ -312,7 +323,7 @@ def _items_section(findings: Findings, basis: Basis) -> Section:
     tables, images = findings.tables, findings.images
     blocks: list[Block] = []
     if "entropy" in tables:
-        blocks.append(uncertainty.entropy_histograms(tables["entropy"], basis))
+        blocks.append(curves.entropy_histograms(tables["entropy"], basis))
     for name, title in (
         ("doubtful", "The items that people doubt most"),
         ("alternatives", "The same first guess, other alternatives"),

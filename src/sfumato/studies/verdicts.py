@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, assert_never
 
-from sfumato.report.numbers import ROUNDING
-from sfumato.report.summary import Kind
+from sfumato.reporting.text import ROUNDING, Kind
 
 __all__ = [
     "CONTROL_ANSWERS",

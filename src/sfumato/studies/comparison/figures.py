@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.report.drawing import Drawing
-from sfumato.report.figures import curves
-from sfumato.report.figures import scores as score_figures
-from sfumato.report.measure import Measures
-from sfumato.report.page import Block, Section
-from sfumato.report.tables import Table
+from sfumato.reporting.draw import Drawing
+from sfumato.reporting.figures import curves
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.page import Block, Section
+from sfumato.reporting.tables import Table
+from sfumato.reporting.text import Measures
 from sfumato.scores import Difference, Score, scores_table
 from sfumato.studies.comparison.ladder import ladder_rows
 from sfumato.studies.comparison.measured import AGREEMENT

@@ -8,15 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
-from sfumato.report.drawing import Drawing
-from sfumato.report.figures import curves
-from sfumato.report.figures import scores as score_figures
-from sfumato.report.measure import Measure
-from sfumato.report.numbers import interval, number
-from sfumato.report.page import Block, Page, Section
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table
+from sfumato.evaluation.metrics import METRICS
+from sfumato.reporting.draw import Drawing
+from sfumato.reporting.figures import curves
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.page import Block, Page, Section
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, Measure, interval, number
 from sfumato.scores import (
     Difference,
     Score,

@@ -5,13 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.report.drawing import Drawing
-from sfumato.report.figures import scores as score_figures
-from sfumato.report.figures import trade_off, uncertainty
-from sfumato.report.measure import Measures
-from sfumato.report.numbers import interval, number
-from sfumato.report.page import Block, Section
-from sfumato.report.tables import Table
+from sfumato.reporting.draw import Drawing
+from sfumato.reporting.figures import curves, trade_off
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.page import Block, Section
+from sfumato.reporting.tables import Table
+from sfumato.reporting.text import Measures, interval, number
 from sfumato.scores import Score, scores_table
 
 __all__ = ["crossed_rows", "softness_section"]
@@ -46,7 +45,7 @@ def softness_section(
             pl.format("{}, {}: {}", "arm", "network", "source").alias("source"), "entropy"
         )
         title = "Is a model as undecided as its labels?"
-        blocks.append(uncertainty.entropy_histograms(drawn, basis, name="entropies", title=title))
+        blocks.append(curves.entropy_histograms(drawn, basis, name="entropies", title=title))
     text = (
         "Every label set is learnt, and every one is tested against on images that were not "
         "learnt. Mean entropies of what was learnt, in nats: "

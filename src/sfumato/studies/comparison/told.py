@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sfumato.report.numbers import interval, signed
+from sfumato.reporting.text import interval, signed
 from sfumato.scores import Difference
 from sfumato.studies.verdicts import Claimed, Verdict, overall, side
 

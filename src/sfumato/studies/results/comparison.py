@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.evaluate.metrics import METRICS
-from sfumato.report.numbers import interval, number, signed
+from sfumato.evaluation.metrics import METRICS
+from sfumato.reporting.text import interval, number, signed
 from sfumato.scores import Difference
 from sfumato.studies.comparison.page import (
     ComparisonRun,

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.plan.grid import means
-from sfumato.report.numbers import count
+from sfumato.planning.grid import means
+from sfumato.reporting.text import count
 from sfumato.studies.informativeness.paper2 import Compared, compare_claims
 from sfumato.studies.informativeness.stored import GridRun, read_run
 from sfumato.studies.informativeness.tables import (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sfumato.report.numbers import count, number
+from sfumato.reporting.text import count, number
 from sfumato.studies.rescore.page import networks_beside_paper, read_rescore
 from sfumato.studies.results.result import Part
 from sfumato.studies.results.told import Told, judged_claim, score_rows

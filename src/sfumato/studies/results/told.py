@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.report.numbers import interval, number
+from sfumato.reporting.text import interval, number
 from sfumato.scores import Score
 from sfumato.studies.answers import Found
 from sfumato.studies.comparison.told import NOT_RUN, Judged

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
-from sfumato.report.numbers import interval, number, signed
+from sfumato.evaluation.metrics import METRICS
+from sfumato.reporting.text import interval, number, signed
 from sfumato.scores import Difference, Score
 from sfumato.studies.analysis import Findings
 from sfumato.studies.claims import Compared, compare_claims

@@ -1,0 +1,350 @@
+"""Turn predictions of models that learnt from different targets into what softness was worth.
+
+Labels from people differ from the original ones in two ways: they are soft, and for some items
+their most frequent class is another (the mode shifts). A gain of soft over original labels mixes
+both. The control is a model that learnt from the majority vote of the same people: its gain over
+the original labels is the mode shift's, what soft labels add to it is softness (S4-45, C15):
+
+    soft − original  =  (majority − original)  +  (soft − majority)
+
+Every model is tested on the original labels, on the majority vote and on the soft labels, since a
+gain on one may be a loss on another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.evaluation.intervals import (
+    Interval,
+    bootstrap_items,
+    bootstrap_means,
+    over_seeds_and_items,
+    percentiles,
+)
+from sfumato.evaluation.metrics import Metric, metric_named
+from sfumato.evaluation.strata import original_agreement
+from sfumato.labels.alter import majority_labels
+from sfumato.labels.labelset import LabelSet, align
+
+__all__ = [
+    "DEFAULT_METRICS",
+    "TESTED_ON",
+    "Estimate",
+    "Gain",
+    "ModeRow",
+    "ModeShift",
+    "Relabelling",
+    "mode_shift",
+    "mode_shift_table",
+]
+
+DEFAULT_METRICS = ("accuracy", "cross_entropy", "kl", "brier")
+
+TESTED_ON = ("original", "majority", "soft")
+"""The labels that everything is tested on; soft are the human labels themselves. A metric that
+sees only the most probable class gives the same number on soft and on majority."""
+
+Values = NDArray[np.float64]  # (seeds, items)
+Scores = Mapping[tuple[str, str, str], Values]  # by training target, test label and metric
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and its 95 % interval; NaN where nothing can be said."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval excludes zero."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
+class ModeRow:
+    """How one training target does by one metric on one kind of test label."""
+
+    trained_on: str
+    tested_on: str
+    metric: str
+    score: Estimate
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """What changes for one model when only the test labels do; positive is better."""
+
+    trained_on: str
+    metric: str
+    change: Estimate
+    """On the majority vote against on the original labels: about 3 points of accuracy on the
+    MNIST items of paper 5, whatever the target."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a target gained over the original labels, in two steps; positive is better."""
+
+    target: str
+    tested_on: str
+    metric: str
+    total: Estimate
+    """Target against original labels."""
+    by_mode: Estimate
+    """Majority vote against original labels: what the shifted modes alone give."""
+    by_softness: Estimate
+    """Target against its majority vote: what softness adds."""
+    share_by_mode: Estimate
+    """``by_mode`` over ``total``, above 1 where softness costs; NaN where the total is not clearly
+    different from zero, because then there is no gain to explain."""
+    sentence: str
+
+
+@dataclass(frozen=True)
+class ModeShift:
+    """The decoupling for one network."""
+
+    network: str
+    items: int
+    seeds: int
+    modes_differ: int
+    """Items whose most frequent human class is not the original label."""
+    ties: int
+    """Items without a single most frequent human class; the first of them counts."""
+    rows: tuple[ModeRow, ...]
+    relabelling: tuple[Relabelling, ...]
+    gains: tuple[Gain, ...]
+    sentence: str
+
+    @property
+    def share_of_modes(self) -> float:
+        """The share of items whose mode differs from the original label."""
+        return self.modes_differ / self.items
+
+
+def mode_shift(
+    predictions: Mapping[str, Sequence[LabelSet]],
+    *,
+    original: LabelSet,
+    human: LabelSet,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    network: str = "",
+    rng: np.random.Generator,
+    draws: int = 1000,
+) -> ModeShift:
+    """Score each training target on each kind of label and divide the gains.
+
+    ``predictions`` gives, for each target a network learnt from, one label set a seed, the seeds
+    in the same order for all. "original" and "majority" must be among the targets: without the
+    majority vote there is no telling the two effects apart. All others are compared with them.
+
+    Intervals are over seeds and items (``over_seeds_and_items``), with a single seed over items
+    (bootstrap); steps are paired. The share is a percentile bootstrap over both.
+
+    >>> people = LabelSet("ab", ("cat", "dog"), [[0.2, 0.8], [0, 1]])
+    >>> original = LabelSet("ab", ("cat", "dog"), [[1, 0], [0, 1]])
+    >>> learnt = {"original": [original], "majority": [people], "soft": [people]}
+    >>> rng = np.random.default_rng(0)
+    >>> found = mode_shift(learnt, original=original, human=people, metrics=["accuracy"], rng=rng)
+    >>> found.modes_differ, found.gains[1].tested_on, found.gains[1].by_mode.value
+    (1, 'majority', 0.5)
+    """
+    believed = _aligned(predictions)
+    items = next(iter(believed.values()))[0]
+    _, original = align(items, original)
+    _, human = align(items, human)
+    chosen = [metric_named(name) for name in metrics]
+    values = _scores(believed, chosen, original=original, human=human)
+    agreement = original_agreement(human, original)
+    return ModeShift(
+        network,
+        len(items),
+        len(believed["original"]),
+        agreement.differ,
+        agreement.tied,
+        tuple(
+            ModeRow(target, on, name, _estimate(scores, rng=rng, draws=draws))
+            for (target, on, name), scores in values.items()
+        ),
+        tuple(
+            Relabelling(target, metric.name, _relabelled(values, target, metric, rng, draws))
+            for metric in chosen
+            for target in believed
+        ),
+        tuple(
+            _gain(values, target, on, metric, rng, draws)
+            for metric in chosen
+            for target in believed
+            if target not in ("original", "majority")
+            for on in TESTED_ON
+        ),
+        f"The most frequent human class differs from the original label on {agreement.differ} of "
+        f"{len(items)} items ({agreement.differ / len(items):.1%}).",
+    )
+
+
+def mode_shift_table(found: ModeShift) -> pl.DataFrame:
+    """A row a training target, test label and metric."""
+    return pl.DataFrame(
+        {
+            "network": [found.network] * len(found.rows),
+            "trained_on": [row.trained_on for row in found.rows],
+            "tested_on": [row.tested_on for row in found.rows],
+            "metric": [row.metric for row in found.rows],
+            "value": [row.score.value for row in found.rows],
+            "low": [row.score.low for row in found.rows],
+            "high": [row.score.high for row in found.rows],
+        }
+    )
+
+
+def _relabelled(
+    values: Scores, target: str, metric: Metric, rng: np.random.Generator, draws: int
+) -> Estimate:
+    after, before = (values[target, on, metric.name] for on in ("majority", "original"))
+    return _estimate(_sign(metric) * (after - before), rng=rng, draws=draws)
+
+
+def _gain(
+    values: Scores, target: str, on: str, metric: Metric, rng: np.random.Generator, draws: int
+) -> Gain:
+    sign = _sign(metric)
+    base, vote, soft = (
+        sign * values[name, on, metric.name] for name in ("original", "majority", target)
+    )
+    total, by_mode, by_softness = (
+        _estimate(step, rng=rng, draws=draws) for step in (soft - base, vote - base, soft - vote)
+    )
+    share = Estimate(np.nan, np.nan, np.nan)
+    if total.clear:
+        low, high = _share_interval(vote - base, soft - base, rng=rng, draws=draws)
+        share = Estimate(by_mode.value / total.value, low, high)
+    sentence = _sentence(target, on, metric.title, total, by_mode, by_softness, share)
+    return Gain(target, on, metric.name, total, by_mode, by_softness, share, sentence)
+
+
+def _sentence(
+    target: str,
+    on: str,
+    title: str,
+    total: Estimate,
+    by_mode: Estimate,
+    by_softness: Estimate,
+    share: Estimate,
+) -> str:
+    where = f"Tested on {on} labels by {title}, "
+    if not total.clear:
+        return (
+            f"{where}learning from {target} labels is not clearly better or worse than from the "
+            f"original ones ({_shown(total)})."
+        )
+    word = "gains" if total.value > 0 else "loses"
+    said = (
+        f"{where}learning from {target} labels {word} {_shown(total, size=True)} over the original "
+        f"ones: {_shown(by_mode)} with their majority vote alone and {_shown(by_softness)} from "
+        "softness"
+    )
+    if np.isfinite(share.value):
+        said += f"; the majority vote's part is {share.value:.0%}"
+        if np.isfinite([share.low, share.high]).all():
+            said += f" [{share.low:.0%}, {share.high:.0%}]"
+    return said + "."
+
+
+def _shown(estimate: Estimate, *, size: bool = False) -> str:
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if size and value < 0:
+        value, low, high = -value, -high, -low
+    sign = "" if size else "+"
+    return f"{value:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
+
+
+def _sign(metric: Metric) -> float:
+    return -1.0 if metric.better == "lower" else 1.0
+
+
+def _scores(
+    believed: Mapping[str, Sequence[LabelSet]],
+    metrics: Sequence[Metric],
+    *,
+    original: LabelSet,
+    human: LabelSet,
+) -> Scores:
+    tested = dict(zip(TESTED_ON, (original, majority_labels(human, "share"), human), strict=True))
+    return {
+        (target, on, metric.name): _values(metric, labels, runs)
+        for metric in metrics
+        for target, runs in believed.items()
+        for on, labels in tested.items()
+    }
+
+
+def _values(metric: Metric, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
+    if metric.per_item is None or metric.better == "neither":
+        raise DataError(
+            f"The metric {metric.name!r} is no mean over items with a good side, so gains by it "
+            f"cannot be divided. Use some of: {', '.join(DEFAULT_METRICS)}."
+        )
+    return np.stack([metric.per_item(labels, run) for run in runs])
+
+
+def _estimate(values: Values, *, rng: np.random.Generator, draws: int) -> Estimate:
+    by_item = values.mean(axis=0)
+    known = by_item[~np.isnan(by_item)]
+    value = float(known.mean()) if len(known) else float("nan")
+    if len(values) > 1 and np.isfinite(values).all():
+        low, high = over_seeds_and_items(values)
+    else:
+        low, high = bootstrap_items(by_item, rng=rng, draws=draws)
+    return Estimate(value, low, high)
+
+
+def _share_interval(
+    part: Values, whole: Values, *, rng: np.random.Generator, draws: int
+) -> Interval:
+    """Percentiles of part / whole over resampled seeds and items, the same for both."""
+    n_seeds = len(part)
+    means = bootstrap_means(np.vstack([part, whole]).T, rng=rng, draws=draws)
+    seeds = rng.multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), size=draws)
+    above, below = ((seeds * side).sum(axis=1) for side in np.hsplit(means, 2))
+    shares = np.full(draws, np.nan)
+    return percentiles(np.divide(above, below, out=shares, where=below != 0))
+
+
+def _aligned(predictions: Mapping[str, Sequence[LabelSet]]) -> dict[str, list[LabelSet]]:
+    """Every run over the items and classes of the first, in their order."""
+    for needed in ("original", "majority"):
+        if needed not in predictions:
+            raise DataError(
+                f"There are no predictions of a model that learnt from {needed!r} labels; without "
+                "them a gain of soft labels may be a shift of modes. Train on them too."
+            )
+    n_seeds = len(predictions["original"])
+    for target, runs in predictions.items():
+        if len(runs) != n_seeds or not runs:
+            raise DataError(
+                f"There are {len(runs)} runs of {target!r} and {n_seeds} of 'original'; give the "
+                "same seeds, at least one, in the same order for all."
+            )
+    first = predictions["original"][0]
+    return {
+        target: [align(first, _same_items(first, run, target))[1] for run in runs]
+        for target, runs in predictions.items()
+    }
+
+
+def _same_items(first: LabelSet, run: LabelSet, target: str) -> LabelSet:
+    more = set(run.items) - set(first.items)
+    if more:
+        raise DataError(
+            f"A run of {target!r} predicts item {min(more)!r}, which the first run of 'original' "
+            "does not; score all on the same items."
+        )
+    return run
