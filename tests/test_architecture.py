@@ -7,7 +7,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "sfumato"
 
-BASE = {"errors", "names", "provenance", "scores"}
+BASE = {"errors", "names", "provenance", "scores", "stats"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "judgments": set(),
