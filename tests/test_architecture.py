@@ -17,7 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learn": {"labels"},
     "evaluation": {"labels"},
     "elicit": {"judgments"},
-    "reporting": {"judgments", "labels"},
+    "reporting": {"judgments", "labels", "planning"},
     "studies": {"judgments", "labels", "planning", "data", "learn", "evaluation", "reporting"},
     "cli": {
         "judgments",
