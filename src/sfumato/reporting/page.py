@@ -8,8 +8,10 @@ forbids both, should a name ever slip through the escaping, which is on for ever
 import html
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import fill
 
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -103,6 +105,78 @@ def write(page: Page, path: Path) -> None:
     """Write the page, UTF-8."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(page), encoding="utf-8")
+
+
+WIDTH = 120
+"""Characters in a line of Markdown."""
+
+
+def render_markdown(page: Page, *, figures: Sequence[str] = ()) -> str:
+    """The page as Markdown; ``figures`` are addresses of pictures that are shown after the findings.
+
+    Drawings themselves are left out: their tables are in files beside the page's own pictures.
+    """
+    parts = [f"# {page.title}\n"]
+    if page.subtitle:
+        parts.append(f"{_folded(page.subtitle)}\n")
+    if page.summary:
+        parts.append("\n".join(_folded(one.text, head="- ") for one in page.summary) + "\n")
+    parts += [f"![{Path(each).stem.replace('-', ' ')}]({each})\n" for each in figures]
+    for section in page.sections:
+        blocks = [text for block in section.blocks if (text := _markdown_block(block))]
+        if blocks or section.text:
+            told = [f"{_folded(each)}\n" for each in _paragraphs(section.text)]
+            parts += [f"## {section.title}\n", *told, *blocks]
+    return "\n".join(parts)
+
+
+def markdown_table(table: pl.DataFrame) -> str:
+    """The rows as they are; what is missing is empty."""
+    head = f"| {' | '.join(map(_markdown_cell, table.columns))} |\n|{'---|' * table.width}\n"
+    rows = (f"| {' | '.join(map(_markdown_cell, row))} |\n" for row in table.iter_rows())
+    return head + "".join(rows)
+
+
+def duration(seconds: float | None) -> str:
+    """A time in words.
+
+    >>> duration(42), duration(400), duration(9000), duration(None)
+    ('42 s', '7 min', '2.5 h', 'not noted')
+    """
+    if seconds is None:
+        return "not noted"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _markdown_block(block: Block) -> str:
+    match block:
+        case Text():
+            return "\n\n".join(_folded(each) for each in _paragraphs(block.text)) + "\n"
+        case Table():
+            caption = f"\n{_folded(block.caption)}\n" if block.caption else ""
+            return f"**{block.title}**\n\n{markdown_table(block.table)}{caption}"
+        case _:
+            return ""
+
+
+def _folded(text: str, head: str = "") -> str:
+    return fill(
+        text,
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _markdown_cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = number(value) if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _kind(block: Block) -> str:

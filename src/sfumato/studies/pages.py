@@ -12,9 +12,10 @@ from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
 from sfumato.reporting.text import Finding, summarise
 from sfumato.reporting.tables import How
-from sfumato.studies.claims import KINDS, found_text
+from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import trained
+from sfumato.studies.verdicts import KINDS
 
 SectionMaker = Callable[[RunFolder], Section | None]
 

@@ -17,19 +17,6 @@ from typing import Literal, assert_never
 
 from sfumato.reporting.text import ROUNDING, Kind
 
-__all__ = [
-    "CONTROL_ANSWERS",
-    "KINDS",
-    "VERDICTS",
-    "Claimed",
-    "End",
-    "Verdict",
-    "counted",
-    "overall",
-    "side",
-    "within",
-]
-
 Verdict = Literal["reproduced", "same direction", "not reproduced", "not testable here"]
 VERDICTS: tuple[Verdict, ...] = (
     "reproduced",
@@ -118,10 +105,10 @@ def overall(verdicts: Iterable[Verdict]) -> Verdict:
     return "not testable here"
 
 
-def counted(verdicts: Iterable[Verdict]) -> str:
+def counts_text(verdicts: Iterable[Verdict]) -> str:
     """How many claims came out how.
 
-    >>> counted(["reproduced"])
+    >>> counts_text(["reproduced"])
     '1 claim: 1 reproduced, 0 same direction, 0 not reproduced, 0 not testable here.'
     """
     of = Counter(verdicts)

@@ -15,9 +15,10 @@ from sfumato.reporting.text import interval, number, signed
 from sfumato.reporting.page import Block, Section
 from sfumato.reporting.tables import How, Table
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import counts_text, found_text
+from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.study import Arm, Curve
+from sfumato.studies.verdicts import counts_text
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
 PAIRED = ("cross_entropy", "accuracy", "rms_calibration")
