@@ -187,7 +187,7 @@ class Estimates:
         missing = [name for name in COLUMNS if name not in self.table.columns]
         if missing:
             raise DataError(f"The table lacks the column {missing[0]!r}; is it one of estimates?")
-        table = self.table.select(COLUMNS).cast(dict(COLUMNS))  # type: ignore[arg-type]
+        table = self.table.select(list(COLUMNS)).cast(dict(COLUMNS))  # type: ignore[arg-type]
         bare = table.filter(pl.col("source").is_null() | pl.col("source").is_in(["", "{}"]))
         if len(bare):
             raise DataError(

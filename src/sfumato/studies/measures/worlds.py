@@ -396,7 +396,7 @@ def _gaps(grid: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
     """
     plain = grid.filter(flipped=0.0)
     if not {first, second} <= set(plain["form"]):
-        return plain.clear()
+        return plain.clear().with_columns(second="rho", gap="rho")
     both = pair_forms(plain, first, second)
     if PCA in (first, second):
         return both
@@ -410,8 +410,6 @@ def _by_task(gaps: pl.DataFrame) -> pl.DataFrame:
 def _break_evens(gaps: pl.DataFrame) -> pl.DataFrame:
     """Of every task the ``gap`` of soft and hard, its ``dearer`` cost, and ``even``, the β of equal
     loss with linear utility and the paper's costs (S1-31)."""
-    if not len(gaps):
-        return gaps
     return _by_task(gaps).with_columns(dearer=DEARER, even=pl.col("gap") / DEARER)
 
 
