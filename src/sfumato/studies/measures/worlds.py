@@ -24,7 +24,7 @@ from sfumato.planning.grid import (
     ratio_correlation,
 )
 from sfumato.planning.worlds import PCA
-from sfumato.reporting.text import number, signed
+from sfumato.reporting.text import interval, number, signed
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import NOTHING, Interval, spearman, student_interval
 from sfumato.studies.data import Findings, Predictions, StudyData
@@ -381,11 +381,14 @@ def _mean_estimate(
     them that are below zero.
     """
     by_seed = gaps.group_by("seed").agg(pl.col(column).mean()).sort("seed")[column].to_numpy()
-    low, high = student_interval(by_seed)
-    ends = Interval(min([low, *(doubt for doubt in doubts if doubt < 0)]), high)
+    average = student_interval(by_seed)
+    low = min([average.low, *(doubt for doubt in doubts if doubt < 0)])
+    if low < average.low:
+        note = f"{interval(*average)} on average; {note}"
+    ends = NOTHING if math.isnan(average.low) else Interval(low, average.high)
     return _estimate(
-        metric, gaps, float(by_seed.mean()), NOTHING if math.isnan(low) else ends,
-        arm=arm, second=second, stratum=stratum, note=note,
+        metric, gaps, float(by_seed.mean()), ends, arm=arm, second=second, stratum=stratum,
+        note=note,
     )  # fmt: skip
 
 
