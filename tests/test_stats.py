@@ -30,6 +30,7 @@ from sfumato.stats import (
     group_means,
     holm,
     mean_interval,
+    mean_of_defined,
     mid_ranks,
     paired_items,
     paired_t,
@@ -469,6 +470,11 @@ def test_draw_without_any_row_is_not_defined() -> None:
     assert np.isnan(weighted_quantile(values, none))
     assert np.isnan(pearson(values, values, none))
     assert np.isnan(spearman(values, values, none))
+
+
+def test_mean_of_nothing_defined_is_not_a_number() -> None:
+    assert np.isnan(mean_of_defined(np.array([np.nan])))
+    assert np.isnan(mean_of_defined(np.empty(0)))
 
 
 def test_values_of_a_mean_may_be_missing_and_differ_between_draws() -> None:

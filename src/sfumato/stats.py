@@ -169,7 +169,7 @@ def bootstrap_means(values: Values, *, rng: np.random.Generator, draws: int = 10
     known, endless = ~np.isnan(values), np.isposinf(values)
     columns = np.hstack([np.where(known & ~endless, values, 0.0), known, endless])
     sums, counts, infinite = np.hsplit(bootstrap_sums(columns, rng=rng, draws=draws), 3)
-    return np.where(infinite > 0, np.inf, _ratio(sums, counts))
+    return np.where(infinite > 0, np.inf, ratio(sums, counts))
 
 
 def bootstrap_statistics(
@@ -192,6 +192,26 @@ def bootstrap_statistics(
 # Statistics of weighted rows
 
 
+def ratio(above: Values, below: Values) -> Values:
+    """Quotients, NaN where there is nothing to divide by.
+
+    >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    out = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
+    return np.divide(above, below, out=out, where=np.asarray(below) > 0)
+
+
+def mean_of_defined(values: Values) -> float:
+    """The mean of the values that are not NaN; NaN if there are none.
+
+    >>> mean_of_defined(np.array([0.5, np.nan, 1.0]))
+    0.75
+    """
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
 def weighted_mean(values: Values, weights: Values) -> Values:
     """The mean of every draw; NaN counts as not there, and is the mean of a draw of nothing.
 
@@ -202,7 +222,7 @@ def weighted_mean(values: Values, weights: Values) -> Values:
     """
     missing = np.isnan(values)
     weights = np.where(missing, 0.0, weights)
-    return _ratio(np.vecdot(weights, np.where(missing, 0.0, values)), weights.sum(axis=-1))
+    return ratio(_dot(weights, np.where(missing, 0.0, values)), weights.sum(axis=-1))
 
 
 def weighted_quantile(values: Values, weights: Values, share: float = 0.5) -> Values:
@@ -223,7 +243,7 @@ def group_means(values: Values, groups: Codes, weights: Values) -> Values:
     """The mean of each group in each draw, (draws, groups), NaN where a draw has none of it."""
     inside = np.zeros((len(values), int(groups.max()) + 1))
     inside[np.arange(len(values)), groups] = 1
-    return _ratio((weights * values) @ inside, weights @ inside)
+    return ratio((weights * values) @ inside, weights @ inside)
 
 
 def pearson(first: Values, second: Values, weights: Values | None = None) -> Values:
@@ -238,12 +258,12 @@ def pearson(first: Values, second: Values, weights: Values | None = None) -> Val
     total = weights.sum(axis=-1)
     off, spread = [], []
     for side in (first, second):
-        mean = _ratio(np.vecdot(weights, side), total)
+        mean = ratio(_dot(weights, side), total)
         off.append(side - mean[..., None])
-        squares = np.vecdot(weights, off[-1] ** 2)
+        squares = _dot(weights, off[-1] ** 2)
         spread.append(np.where(squares > ROUNDING**2 * total * mean**2, squares, 0.0))
-    together = np.vecdot(weights, off[0] * off[1])
-    return np.clip(_ratio(together, np.sqrt(spread[0] * spread[1])), -1, 1)
+    together = _dot(weights, off[0] * off[1])
+    return np.clip(ratio(together, np.sqrt(spread[0] * spread[1])), -1, 1)
 
 
 def spearman(first: Values, second: Values, weights: Values | None = None) -> Values:
@@ -545,7 +565,7 @@ def _chunks(draws: int, rows: int) -> list[int]:
 
 def _check_draws(draws: int) -> None:
     if draws < 1:
-        raise DataError(f"{draws} draws were asked for; an interval needs 1 or more.")
+        raise DataError(f"{draws} draws were asked for; ask for 1 or more.")
 
 
 def _quantile(ordered: Values, share: float) -> float:
@@ -557,7 +577,6 @@ def _quantile(ordered: Values, share: float) -> float:
     return float(low if part == 0 or low == high else low + part * (high - low))
 
 
-def _ratio(above: Any, below: Any) -> Values:
-    """Quotients, NaN where there is nothing to divide by."""
-    out = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
-    return np.divide(above, below, out=out, where=np.asarray(below) > 0)
+def _dot(weights: Values, values: Values) -> Values:
+    """Sums over rows; not by BLAS, whose threads cost more here than they save and round anew."""
+    return np.asarray(np.einsum("...i,...i->...", weights, values))

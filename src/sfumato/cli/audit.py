@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress, say
 
@@ -143,7 +143,7 @@ def _tell(
 
 
 def _show(found: Mapping[str, Any]) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     parts: dict[str, list[str]] = {}
     for one in found["findings"]:
@@ -162,7 +162,7 @@ def _show(found: Mapping[str, Any]) -> None:
 
 
 def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     show.tabulate(
         "Strata of label variation, with 95 % intervals over items",
@@ -179,7 +179,7 @@ def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     show.tabulate(
         "Signals of ambiguity: rank correlations with 95 % intervals over items",

@@ -19,29 +19,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import (
-    Interval,
-    bootstrap_items,
-    bootstrap_means,
-    over_seeds_and_items,
-    percentiles,
-)
-from sfumato.evaluation.metrics import Metric, metric_named
+from sfumato.evaluation.metrics import Scorer, metric_named
 from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
-
-__all__ = [
-    "DEFAULT_METRICS",
-    "TESTED_ON",
-    "Estimate",
-    "Gain",
-    "ModeRow",
-    "ModeShift",
-    "Relabelling",
-    "mode_shift",
-    "mode_shift_table",
-]
+from sfumato.stats import (
+    Interval,
+    bootstrap_means,
+    draw_multinomial,
+    mean_interval,
+    mean_of_defined,
+    percentile_interval,
+)
 
 DEFAULT_METRICS = ("accuracy", "cross_entropy", "kl", "brier")
 
@@ -145,7 +134,7 @@ def mode_shift(
     in the same order for all. "original" and "majority" must be among the targets: without the
     majority vote there is no telling the two effects apart. All others are compared with them.
 
-    Intervals are over seeds and items (``over_seeds_and_items``), with a single seed over items
+    Intervals are over seeds and items (``stats.mean_interval``), with a single seed over items
     (bootstrap); steps are paired. The share is a percentile bootstrap over both.
 
     >>> people = LabelSet("ab", ("cat", "dog"), [[0.2, 0.8], [0, 1]])
@@ -206,14 +195,14 @@ def mode_shift_table(found: ModeShift) -> pl.DataFrame:
 
 
 def _relabelled(
-    values: Scores, target: str, metric: Metric, rng: np.random.Generator, draws: int
+    values: Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Estimate:
     after, before = (values[target, on, metric.name] for on in ("majority", "original"))
     return _estimate(_sign(metric) * (after - before), rng=rng, draws=draws)
 
 
 def _gain(
-    values: Scores, target: str, on: str, metric: Metric, rng: np.random.Generator, draws: int
+    values: Scores, target: str, on: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Gain:
     sign = _sign(metric)
     base, vote, soft = (
@@ -266,13 +255,13 @@ def _shown(estimate: Estimate, *, size: bool = False) -> str:
     return f"{value:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
-def _sign(metric: Metric) -> float:
+def _sign(metric: Scorer) -> float:
     return -1.0 if metric.better == "lower" else 1.0
 
 
 def _scores(
     believed: Mapping[str, Sequence[LabelSet]],
-    metrics: Sequence[Metric],
+    metrics: Sequence[Scorer],
     *,
     original: LabelSet,
     human: LabelSet,
@@ -286,7 +275,7 @@ def _scores(
     }
 
 
-def _values(metric: Metric, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
+def _values(metric: Scorer, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
     if metric.per_item is None or metric.better == "neither":
         raise DataError(
             f"The metric {metric.name!r} is no mean over items with a good side, so gains by it "
@@ -296,26 +285,19 @@ def _values(metric: Metric, labels: LabelSet, runs: Sequence[LabelSet]) -> Value
 
 
 def _estimate(values: Values, *, rng: np.random.Generator, draws: int) -> Estimate:
-    by_item = values.mean(axis=0)
-    known = by_item[~np.isnan(by_item)]
-    value = float(known.mean()) if len(known) else float("nan")
-    if len(values) > 1 and np.isfinite(values).all():
-        low, high = over_seeds_and_items(values)
-    else:
-        low, high = bootstrap_items(by_item, rng=rng, draws=draws)
-    return Estimate(value, low, high)
+    interval = mean_interval(values, rng=rng, draws=draws)
+    return Estimate(mean_of_defined(values.mean(axis=0)), *interval)
 
 
 def _share_interval(
     part: Values, whole: Values, *, rng: np.random.Generator, draws: int
 ) -> Interval:
     """Percentiles of part / whole over resampled seeds and items, the same for both."""
-    n_seeds = len(part)
     means = bootstrap_means(np.vstack([part, whole]).T, rng=rng, draws=draws)
-    seeds = rng.multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), size=draws)
+    seeds = np.concatenate([*draw_multinomial(len(part), rng=rng, draws=draws)])
     above, below = ((seeds * side).sum(axis=1) for side in np.hsplit(means, 2))
     shares = np.full(draws, np.nan)
-    return percentiles(np.divide(above, below, out=shares, where=below != 0))
+    return percentile_interval(np.divide(above, below, out=shares, where=below != 0))
 
 
 def _aligned(predictions: Mapping[str, Sequence[LabelSet]]) -> dict[str, list[LabelSet]]:

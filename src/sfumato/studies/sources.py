@@ -10,8 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data import ImageSet, digits, fashion_mnist, own, soft_digits
-from sfumato.data.fetch import locate
+from sfumato.data import ImageSet, load, load_own, locate
+from sfumato.data.digits import (
+    label_by_neighbours,
+    read_digit_images,
+    read_digit_sources,
+    read_original_labels,
+)
 from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -110,10 +115,10 @@ def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDAr
 
 
 def _digits(study: "Study", data: Path | None) -> Material:
-    pictures = digits.load()
+    pictures = load("digits")
     people = simulate(
         study.simulated.kind,
-        digits.what_people_would_see(pictures),
+        label_by_neighbours(pictures),
         per_item=study.simulated.per_item,
         annotators=study.simulated.annotators,
         rng=np.random.default_rng(study.split_seed),
@@ -125,12 +130,12 @@ def _digits(study: "Study", data: Path | None) -> Material:
 def _fashion_h(study: "Study", data: Path | None) -> Material:
     folder = _folder(data)
     counts = folder / "fashion_mnist_h" / "fmh-counts.npy"
-    return _judged(study, fashion_mnist.load(folder), _read(counts, "fashion-mnist-h"))
+    return _judged(study, load("fashion-mnist-h", folder=folder), _read(counts, "fashion-mnist-h"))
 
 
 def _soft_digits(source: str, study: "Study", data: Path | None) -> Material:
     """The digits of one source, with the labels and parts that are published (S4-55)."""
-    path = locate(soft_digits.DATASET, "soft-digits.parquet", _folder(data))
+    path = locate("soft-digits", "soft-digits.parquet", _folder(data))
     known = read_soft_digits(path)
     made = {"yes-unsure-weighted": known.weighted, "yes-unsure-equal": known.equal}
     if study.recipe not in made:
@@ -138,11 +143,11 @@ def _soft_digits(source: str, study: "Study", data: Path | None) -> Material:
             f"soft-digits holds labels by {' and '.join(made)}, not by {study.recipe!r}, and no "
             "single judgments to make others of."
         )
-    origin = soft_digits.sources(path)
+    origin = read_digit_sources(path)
     items = tuple(item for item in known.weighted.items if origin[item] == source)
     if not items:
         raise DataError(f"{path.name} has no picture of the source {source!r}.")
-    pictures = soft_digits.read(path).take(items)
+    pictures = read_digit_images(path).take(items)
     people = made[study.recipe].take(items)
     place = {item: row for row, item in enumerate(known.weighted.items)}
     rows = [place[item] for item in items]
@@ -151,7 +156,7 @@ def _soft_digits(source: str, study: "Study", data: Path | None) -> Material:
         pictures=pictures,
         original=_over(pictures.original(), people.classes),
         people=people,
-        model_made=_over(soft_digits.original_labels(path).take(items), people.classes),
+        model_made=_over(read_original_labels(path).take(items), people.classes),
         made={recipe: labels.take(items) for recipe, labels in made.items()},
         signals={
             name: values[rows] for name, values in told.items() if np.isfinite(values[rows]).any()
@@ -175,7 +180,7 @@ def _own(study: "Study", data: Path | None) -> Material:
         if not getattr(given, name):
             raise DataError(f"The study {study.name!r} needs `{name}` in its table [own].")
     size = (given.size[0], given.size[1]) if given.size else None
-    pictures = own.load(Path(given.images), Path(given.table), size=size)
+    pictures = load_own(Path(given.images), Path(given.table), size=size)
     return _judged(study, pictures, _read(Path(given.judgments), given.format))
 
 
