@@ -14,7 +14,7 @@ from sfumato.reporting.text import Finding, summarise
 from sfumato.reporting.tables import How
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.sections import trained
+from sfumato.studies.sections import trained, worlds
 from sfumato.studies.verdicts import KINDS
 
 SectionMaker = Callable[[RunFolder], Section | None]
@@ -30,6 +30,13 @@ SECTIONS: dict[str, SectionMaker] = {
     "agreement": trained.agreement,
     "confidence": trained.confidence,
     "arms": trained.arms,
+    "simulated": worlds.simulated,
+    "recovered": worlds.recovered,
+    "dimensionality": worlds.dimensionality,
+    "wrong answers": worlds.wrong_answers,
+    "sparsity": worlds.sparsity,
+    "preferences": worlds.preferences,
+    "losses": worlds.least_losses,
 }
 """All sections in the order in which a report has them."""
 
@@ -58,6 +65,8 @@ def summary(run: RunFolder) -> list[Finding]:
     if not found:
         found = _differences(run)
     found += [Finding(sentence, "caution") for sentence in run.info["missing"]]
+    if run.study.worlds is not None:
+        found.append(Finding(worlds.CAUTION, "caution"))
     if "failed" in run.tables:
         count = len(run.tables["failed"])
         found.append(Finding(f"{count} cells failed and are missing; see below.", "caution"))

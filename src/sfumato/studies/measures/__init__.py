@@ -10,6 +10,7 @@ from sfumato.studies.measures.trained import (
     scores,
     tracking,
 )
+from sfumato.studies.measures.worlds import worlds
 
 __all__ = ["MEASURES"]
 
@@ -25,5 +26,6 @@ MEASURES: dict[str, Measure] = {
     "history": history,
     "tracking": tracking,
     "reliability": reliability,
+    "worlds": worlds,
 }
 """Measures by the names that studies list them under."""

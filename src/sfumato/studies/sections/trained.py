@@ -48,7 +48,13 @@ def claims(run: RunFolder) -> Section | None:
         "its size. Intervals do not allow for the number of comparisons."
     )
     notes = tuple(dict.fromkeys(one.claim.note for one in run.claims if one.claim.note))
-    table = Table("Claims", pl.DataFrame(rows), how=How(meaning=notes), simulated=run.simulated)
+    table = Table(
+        "Claims",
+        pl.DataFrame(rows),
+        how=How(meaning=notes),
+        simulated=run.simulated,
+        made="annotators" if run.study.worlds is None else "worlds",
+    )
     return Section("Next to the paper", text, (table,))
 
 
