@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, duplicated, select, selected
+from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import Aggregation, aggregate
 from sfumato.labels.build import RECIPES, build
@@ -161,8 +161,8 @@ def default_aggregator(crowd: CrowdLabels) -> str:
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:
-    table = judgments.table.with_columns(again=pl.Series(duplicated(judgments)))
-    return table.filter(pl.Series(~selected(judgments, keep))).select(
+    table = judgments.table.with_columns(again=pl.Series(mark_duplicates(judgments)))
+    return table.filter(pl.Series(~mark_selected(judgments, keep))).select(
         "item",
         "annotator",
         "answer",
