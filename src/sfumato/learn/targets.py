@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import Fewer, subsample_annotators, subsample_counts
+from sfumato.labels.alter import WhenFewer, subsample_annotators, subsample_counts
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 
@@ -109,7 +109,7 @@ def one_of_pool(
     items: Sequence[str],
     M: int,
     *,
-    fewer: Fewer = "error",
+    fewer: WhenFewer = "error",
     rng: np.random.Generator,
 ) -> Targets:
     """``one_annotator`` with a pool of M judgments an item, chosen once (S2-50).
@@ -196,7 +196,7 @@ def distilled(predictions: Sequence[LabelSet]) -> LabelSet:
 
 
 def votes_of_m(
-    labels: LabelSet, M: int, *, fewer: Fewer = "error", rng: np.random.Generator
+    labels: LabelSet, M: int, *, fewer: WhenFewer = "error", rng: np.random.Generator
 ) -> LabelSet:
     """The vote shares of M people an item, drawn without replacement from all who voted (S2-50).
 
