@@ -33,7 +33,7 @@ from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
 from sfumato.evaluation.strata import original_agreement, strata_of
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.signals import entropy, non_max_mass
-from sfumato.learn.targets import distilled
+from sfumato.learn.targets import distil
 from sfumato.studies.trainings import Trained, Trainings
 
 __all__ = ["Audited", "audit_tables"]
@@ -271,7 +271,7 @@ def _about_single_items(
     for arm in study.arms[:3]:
         beliefs = trainings.beliefs(arm, network)
         if beliefs:
-            sources[f"learnt from {arm}"] = distilled(list(beliefs.values()))
+            sources[f"learnt from {arm}"] = distil(list(beliefs.values()))
     most = np.argsort(-entropy(people), kind="stable")[:SHOWN]
     doubtful = [test[row] for row in most]
     tables["doubtful"] = bars(sources, doubtful)

@@ -16,7 +16,7 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import Presentation
 from sfumato.learn.folds import Split, class_of, stratified_split
-from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, run_sweep
+from sfumato.learn.sweep import Cell, Engine, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.provenance import Step, to_json
 from sfumato.studies.arms import labels_of
 from sfumato.studies.cell import train_and_examine
@@ -50,8 +50,8 @@ class Trainings:
     """By arm."""
     split: Split
     attacked: LabelSet
-    done: Mapping[Trained, Done]
-    failed: Mapping[Trained, Failed]
+    done: Mapping[Trained, FinishedCell]
+    failed: Mapping[Trained, FailedCell]
     rows: Mapping[Trained, Mapping[str, NDArray[Any]]]
     """Beliefs of each finished training, by the name of the array; small enough to be kept."""
 
@@ -120,8 +120,8 @@ def run_trainings(
         progress=progress,
     )
     found = dict(zip(cells, results, strict=True))
-    done = {which: result for which, result in found.items() if isinstance(result, Done)}
-    failed = {which: result for which, result in found.items() if isinstance(result, Failed)}
+    done = {which: result for which, result in found.items() if isinstance(result, FinishedCell)}
+    failed = {which: result for which, result in found.items() if isinstance(result, FailedCell)}
     if not done:
         first = next(iter(failed.values()))
         raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
@@ -183,7 +183,7 @@ def _cells(
     return cells
 
 
-def _without_watched(result: Done) -> dict[str, NDArray[Any]]:
+def _without_watched(result: FinishedCell) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in result.arrays().items() if name != "watched"}
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
-from sfumato.learn.sweep import Cell, Done, Failed, Progress, run_sweep
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.planning.grid import default_points, expected_work, run_grid
 from sfumato.planning.worlds import Ask, Point
 from sfumato.studies.files import kind_of
@@ -221,9 +221,11 @@ def test_cells_hold_every_point_once_and_more_seeds_leave_them_as_they_are() -> 
 def test_failed_worlds_are_told_and_the_rest_is_kept(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def one_fails(cells: Sequence[Cell], place: Path, **options: Any) -> list[Done | Failed]:
+    def one_fails(
+        cells: Sequence[Cell], place: Path, **options: Any
+    ) -> list[FinishedCell | FailedCell]:
         results = run_sweep(cells, place, **options)
-        return [Failed(cells[0], "0" * 64, "out of memory"), *results[1:]]
+        return [FailedCell(cells[0], "0" * 64, "out of memory"), *results[1:]]
 
     shutil.copytree(folder / "cells", tmp_path / "cells")
     monkeypatch.setattr(grid_run, "run_sweep", one_fails)
