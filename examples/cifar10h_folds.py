@@ -66,7 +66,9 @@ def main(data: Path, folder: Path) -> None:
     for place, arm in enumerate(arms):
         done = results[place * FOLDS : (place + 1) * FOLDS]
         assert all(isinstance(result, FinishedCell) for result in done), done
-        rows = [result.arrays()["predictions"] for result in done if isinstance(result, FinishedCell)]
+        rows = [
+            result.arrays()["predictions"] for result in done if isinstance(result, FinishedCell)
+        ]
         measured[arm] = measures(np.concatenate(rows).astype(np.float64), held_out, truth)
     print(f"{'held out, all 10,000 images':38}{'hard':>8}{'human':>8}   paper 1, 8 large networks")
     for name, hard in measured["hard"].items():

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, mark_duplicates, judgments_from, select
+from sfumato.judgments.judgments import Judgments, judgments_from, mark_duplicates, select
 from sfumato.judgments.question import ask
 
 QUESTION = ask("choose-one", ["cat", "dog"])

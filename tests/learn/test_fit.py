@@ -15,7 +15,7 @@ from sfumato.learn.fit import (
     kept_weights,
 )
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, FinishedCell, FailedCell, run_sweep
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, run_sweep
 from sfumato.learn.train import Optimizer, Recipe
 
 CLASSES = ("light", "dark")

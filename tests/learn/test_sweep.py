@@ -27,8 +27,8 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.sweep import (
     Cell,
     CellResult,
-    FinishedCell,
     FailedCell,
+    FinishedCell,
     Progress,
     fingerprint,
     run_sweep,
@@ -404,7 +404,13 @@ def test_failed_cells_say_why_and_the_others_go_on(
 
     results = run_sweep(seeds(unlucky, 5), tmp_path, **where)
 
-    assert [isinstance(result, FinishedCell) for result in results] == [True, False, False, False, True]
+    assert [isinstance(result, FinishedCell) for result in results] == [
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
     assert failed(results[1]).reason == "The model diverged in epoch 3."
     assert failed(results[2]).reason.startswith("ZeroDivisionError: division by zero (")
     assert 'in unlucky: return CellResult({"ratio": seed / 0}))' in failed(results[2]).reason

@@ -51,7 +51,9 @@ def test_network_learns_the_distribution_and_not_only_its_mode() -> None:
     soft = LabelSet(labels.items, CLASSES, 0.4 * labels.probs + 0.3)  # 0.7 and 0.3
 
     recipe = replace(FAST, epochs=60)
-    found = predict(train(recipe, examples, fixed_targets(soft, examples.items)).network, examples, CLASSES)
+    found = predict(
+        train(recipe, examples, fixed_targets(soft, examples.items)).network, examples, CLASSES
+    )
 
     assert np.abs(found.probs - soft.probs).mean() < 0.06
 

@@ -113,7 +113,9 @@ def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     return None if name is None else find(rules, name, what="rule")
 
 
-def _write(made: "Made", judgments: "Judgments", files: _Files, *, per_annotator: bool) -> None:
+def _write(
+    made: "Labelling", judgments: "Judgments", files: _Files, *, per_annotator: bool
+) -> None:
     from sfumato.labels.build.distances import confusion_distances, write_distances
     from sfumato.labels.files import write_labels, write_table
     from sfumato.labels.make import everything_left_out, interval_table

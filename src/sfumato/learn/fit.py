@@ -12,7 +12,7 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples, predict
 from sfumato.learn.folds import Split, require_classes
 from sfumato.learn.mixing import Augmenting, Mixing, with_augmenting
-from sfumato.learn.sweep import Cell, CellResult, FinishedCell, FailedCell
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.learn.targets import (
     Targets,
     fixed_targets,

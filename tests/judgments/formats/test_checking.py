@@ -20,7 +20,14 @@ def wrong(flaw: Flaw) -> list[str | None]:
 
 
 def test_numbers_may_be_missing_but_nothing_else() -> None:
-    assert wrong(flag_no_number(TABLE, "field", low=0, high=2)) == ["x", "2.5", "-1", "inf", "nan", " 3"]
+    assert wrong(flag_no_number(TABLE, "field", low=0, high=2)) == [
+        "x",
+        "2.5",
+        "-1",
+        "inf",
+        "nan",
+        " 3",
+    ]
     assert wrong(flag_no_number(TABLE, "field", low=0, high=float("inf"))) == [
         "x",
         "-1",
@@ -43,7 +50,11 @@ def test_empty_fields() -> None:
 
 
 def test_first_flaw_of_a_row_is_reported_with_its_line() -> None:
-    flaws = [flag_empty(TABLE, "field"), flag_no_number(TABLE, "field", low=0, high=2), flag_empty(TABLE, "field")]
+    flaws = [
+        flag_empty(TABLE, "field"),
+        flag_no_number(TABLE, "field", low=0, high=2),
+        flag_empty(TABLE, "field"),
+    ]
 
     kept, lines, rejected = sound_rows(TABLE, flaws, lines=range(2, 10), file="t.csv")
 

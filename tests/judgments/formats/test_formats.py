@@ -227,7 +227,9 @@ def test_no_readable_row_gives_the_first_reason(tmp_path: Path) -> None:
 
 
 def test_strict_names_the_first_row_and_how_many() -> None:
-    rows = tuple(RejectedRow("a.csv", line, "seconds", "'x' is not a number", "") for line in (3, 9))
+    rows = tuple(
+        RejectedRow("a.csv", line, "seconds", "'x' is not a number", "") for line in (3, 9)
+    )
 
     strict(votes("w"))
     with pytest.raises(

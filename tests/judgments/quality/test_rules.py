@@ -14,8 +14,8 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.quality.rules import (
     FINDING,
     RULES,
-    RuleFindings,
     Rule,
+    RuleFindings,
     accuracy,
     rule_by_hand,
     rule_with,

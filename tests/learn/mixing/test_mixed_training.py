@@ -195,7 +195,9 @@ def test_augmenting_set_follows_the_training_part_with_targets_of_its_own() -> N
 def test_each_presentation_of_a_mix_draws_a_person_afresh() -> None:
     examples, labels = problem()
     images, crowd = mixed_set()
-    _, targets = with_augmenting(examples, fixed_targets(labels, examples.items), Augmenting(images, crowd))
+    _, targets = with_augmenting(
+        examples, fixed_targets(labels, examples.items), Augmenting(images, crowd)
+    )
     generator = torch.Generator().manual_seed(0)
 
     drawn = torch.stack([targets.draw(generator) for _ in range(200)])

@@ -12,7 +12,7 @@ from scipy import stats
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, CellResult, FinishedCell, FailedCell
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.learn.train import Recipe
 from sfumato.provenance import Step
 from sfumato.scores import Difference, Score

@@ -56,7 +56,7 @@ __all__ = ["FORMATS", "Format", "Readable", "read", "strict", "write"]
 Readable = Judgments | Comparisons | MixJudgments
 """What a file can hold."""
 
-Held = Literal["judgments", "comparisons", "mixes"]
+Contents = Literal["judgments", "comparisons", "mixes"]
 
 T = TypeVar("T", Judgments, Comparisons, MixJudgments)
 
@@ -68,7 +68,7 @@ class Format:
     read: Callable[[Path, ReadOptions], Readable]
     write: Callable[[Any, Path], None] | None
     """Takes what the format holds; None for formats that are only read."""
-    holds: Held
+    holds: Contents
     about: str
     """What the files look like, for the list of formats in the documentation."""
     rows: tuple[str, ...] = ()
@@ -247,7 +247,7 @@ def strict(judgments: Readable) -> None:
         )
 
 
-_HOLDS: dict[type, Held] = {
+_HOLDS: dict[type, Contents] = {
     Judgments: "judgments",
     Comparisons: "comparisons",
     MixJudgments: "mixes",

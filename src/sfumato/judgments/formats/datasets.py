@@ -24,9 +24,9 @@ from sfumato.judgments.formats.reading import (
     by_line,
     clean_id,
     flag_empty,
+    flag_no_number,
     is_utf8,
     members,
-    flag_no_number,
     parse_column,
     people,
     read_csv_rows,
@@ -538,7 +538,10 @@ def read_hmix(path: Path, options: ReadOptions) -> MixJudgments:
     )
     flaws = [*unread, *unnamed, flag_empty(answers, form.mix)]
     if form.shown is not None:
-        flaws += [flag_empty(answers, form.shown), flag_no_number(answers, form.shown, low=0, high=1)]
+        flaws += [
+            flag_empty(answers, form.shown),
+            flag_no_number(answers, form.shown, low=0, high=1),
+        ]
     table, _, rejected = sound_rows(table, flaws, lines=answers["line"].to_list(), file=path.name)
     if len(answers) < len(pages):
         remarks.append(Remark("pages that are no answers", len(pages) - len(answers)))

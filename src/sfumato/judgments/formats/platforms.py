@@ -552,7 +552,9 @@ def _keep(record: _Record, source: _Source, found: _Found, options: ReadOptions)
     if not schemas:
         reason = "no label" if schemas is not None else "not labels by schema"
         text = json.dumps(record.answers, ensure_ascii=False)[:200]
-        found.rejected.append(RejectedRow(source.name, record.line, "label_annotations", reason, text))
+        found.rejected.append(
+            RejectedRow(source.name, record.line, "label_annotations", reason, text)
+        )
     for schema, labels in (schemas or {}).items():
         amounts = _amounts(labels) if options.question == "distribution" else None
         choices = _marked(labels) if options.question != "distribution" else ()
@@ -713,7 +715,9 @@ def write_peerannot(judgments: Judgments, path: Path) -> None:
 def _unusable(path: Path, line: int, task: str, worker: str, label: Any) -> RejectedRow:
     shown = json.dumps(label)[:60]
     reason = "no label" if label is None else f"{shown} is neither a text nor a whole number"
-    return RejectedRow(path.name, line, "label", reason, f"task {task!r}, worker {worker!r}: {shown}")
+    return RejectedRow(
+        path.name, line, "label", reason, f"task {task!r}, worker {worker!r}: {shown}"
+    )
 
 
 # Turn the pages of a jsPsych export into answers to the top-two question.

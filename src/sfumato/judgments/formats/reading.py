@@ -1,7 +1,7 @@
 """What all readers share: rows of a CSV file with their lines, pseudonyms, ids, progress.
 
 Every reader is a function of a path and ``ReadOptions`` that returns ``Judgments`` (or
-``Comparisons`` or ``MixJudgments``). A row that cannot be read becomes a ``Rejected``.
+``Comparisons`` or ``MixJudgments``). A row that cannot be read becomes a ``RejectedRow``.
 """
 
 import csv
@@ -268,7 +268,7 @@ def read_json_text(path: Path) -> str:
     return text
 
 
-def whole(text: str, *, file: str) -> Any:
+def parse_json(text: str, *, file: str) -> Any:
     """The value of a JSON text."""
     value, end = _decode(text, _skip(text, 0), file)
     _expect_end(text, end, file)
@@ -284,7 +284,7 @@ def elements(text: str, *, file: str) -> Iterator[tuple[int, Any]]:
     at = _skip(text, 0)
     line = 1 + text.count("\n", 0, at)
     if not text.startswith("[", at):
-        yield line, whole(text, file=file)
+        yield line, parse_json(text, file=file)
         return
     seen, end = at, _skip(text, at + 1)
     while not text.startswith("]", end):
@@ -422,9 +422,13 @@ def judgments_of_choices(
     table, noted = _tidy(table, options)
     whole = table["item"].is_not_null() & table["label"].is_not_null()
     aside = [
-        RejectedRow(path.name, line, "item" if item is None else "label", "empty", _shown(item, label))
+        RejectedRow(
+            path.name, line, "item" if item is None else "label", "empty", _shown(item, label)
+        )
         for line, item, label in zip(
-            place.filter(~whole), *table.filter(~whole).select("item", "label"), strict=True
+            place.filter(~whole),
+            *table.filter(~whole).select("item", "label"),
+            strict=True,
         )
     ]
     table = table.filter(whole)
@@ -544,12 +548,12 @@ def by_line(*groups: Sequence[RejectedRow]) -> tuple[RejectedRow, ...]:
     return tuple(sorted((row for group in groups for row in group), key=lambda row: row.line))
 
 
-def empty(table: pl.DataFrame, field: str) -> Flaw:
+def flag_empty(table: pl.DataFrame, field: str) -> Flaw:
     """A flaw wherever a column says nothing."""
     return Flaw(field, "empty", table[field], table[field].is_null())
 
 
-def no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Flaw:
+def flag_no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Flaw:
     """A flaw wherever a text column holds something else than a number from low to high."""
     number = table[field].cast(pl.Float64, strict=False)
     inside = (number.is_between(low, high) & number.is_finite()).fill_null(False)
@@ -558,19 +562,19 @@ def no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Fl
     return Flaw(field, f"not a number {bounds}", table[field], rows)
 
 
-def no_whole_number(table: pl.DataFrame, field: str) -> Flaw:
+def flag_no_whole_number(table: pl.DataFrame, field: str) -> Flaw:
     """A flaw wherever a text column holds something else than 0, 1, 2, …."""
     rows = ~table[field].str.contains(r"^[0-9]{1,18}$")
     return Flaw(field, "not a whole number", table[field], rows)
 
 
-def no_word(table: pl.DataFrame, field: str, words: Sequence[str]) -> Flaw:
+def flag_unknown_word(table: pl.DataFrame, field: str, words: Sequence[str]) -> Flaw:
     """A flaw wherever a text column holds something else than one of the given words."""
     rows = ~table[field].is_in(list(words))
     return Flaw(field, f"not one of {', '.join(words)}", table[field], rows)
 
 
-def parsed(
+def parse_column(
     table: pl.DataFrame, field: str, parse: Callable[[str], T]
 ) -> tuple[list[T | None], list[Flaw]]:
     """What ``parse`` makes of each text of a column; the reasons of its ``ValueError``s as flaws.

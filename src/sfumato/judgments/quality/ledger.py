@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments, mark_duplicates
-from sfumato.judgments.quality.rules import RuleFindings, Rule, choices
+from sfumato.judgments.quality.rules import Rule, RuleFindings, choices
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
 

@@ -37,7 +37,7 @@ __all__ = [
     "Aggregation",
     "Aggregator",
     "Estimand",
-    "Interval",
+    "ProbabilityIntervals",
     "aggregate",
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from sfumato.labels.aggregate.result import ProbabilityIntervals, IntervalMaker
+from sfumato.labels.aggregate.result import IntervalMaker, ProbabilityIntervals
 
 Refit = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From one weight a person to probabilities, shape (items, classes)."""

@@ -147,7 +147,9 @@ def _learnt(
         optimizer.step()
         schedule.step()
         if not math.isfinite(loss.item()):
-            raise DivergenceError(f"The loss of the VAE is {loss.item()} in step {step}: it diverged.")
+            raise DivergenceError(
+                f"The loss of the VAE is {loss.item()} in step {step}: it diverged."
+            )
         since.append((kl.item(), (decoded - batch).square().mean().item()))
         if step * 10 // recipe.steps > (step - 1) * 10 // recipe.steps:
             kls, errors = np.mean(since, axis=0).tolist()

@@ -17,8 +17,8 @@ from sfumato.learn.sweep.cell import Cell, CellResult, fingerprint
 from sfumato.learn.sweep.engines import Outcome, Trouble, on_cluster, on_cores
 from sfumato.learn.sweep.progress import Progress, seconds_left, work_per_second
 from sfumato.learn.sweep.store import (
-    FinishedCell,
     FailedCell,
+    FinishedCell,
     open_folder,
     read,
     write,
@@ -28,9 +28,9 @@ from sfumato.learn.sweep.store import (
 __all__ = [
     "Cell",
     "CellResult",
-    "Done",
     "Engine",
-    "Failed",
+    "FailedCell",
+    "FinishedCell",
     "Progress",
     "fingerprint",
     "run_sweep",
@@ -54,7 +54,7 @@ def run_sweep(
 
     "local" runs on the cores of this machine (``workers`` of them, left out all), "dask" on the
     cluster whose ``scheduler`` has the given address. Cells with equal fingerprints are computed
-    once. A cell that raises an error is a ``Failed`` with its reason, the others go on, and the
+    once. A cell that raises an error is a ``FailedCell`` with its reason, the others go on, and the
     next run tries it again. ``progress`` is called at the start and after every cell.
     """
     _check_engine(engine, scheduler, workers)

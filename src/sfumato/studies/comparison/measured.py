@@ -22,7 +22,7 @@ from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.signals import entropy
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import FinishedCell, FailedCell
+from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.provenance import is_simulated
 from sfumato.scores import Difference, Score
 from sfumato.stats import paired_t, student_interval

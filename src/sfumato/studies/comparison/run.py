@@ -18,9 +18,9 @@ from sfumato.learn.fit import kept_weights
 from sfumato.learn.folds import Split
 from sfumato.learn.sweep import (
     Cell,
-    FinishedCell,
     Engine,
     FailedCell,
+    FinishedCell,
     Progress,
     fingerprint,
     run_sweep,

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.learn.sweep import FinishedCell, Engine, FailedCell, Progress, run_sweep
+from sfumato.learn.sweep import Engine, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.planning.grid import means
 from sfumato.studies.files import start_folder, write_tables
 from sfumato.studies.finished import Finished
@@ -64,7 +64,9 @@ def run_grid_study(
     return Finished(draw_grid_report(folder), len(done), len(failed))
 
 
-def _tables(study: GridStudy, results: Sequence[FinishedCell | FailedCell]) -> dict[str, pl.DataFrame]:
+def _tables(
+    study: GridStudy, results: Sequence[FinishedCell | FailedCell]
+) -> dict[str, pl.DataFrame]:
     grid = grid_table(results)
     tables = {
         "grid": grid,
