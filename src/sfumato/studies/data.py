@@ -29,8 +29,8 @@ from sfumato.provenance import Provenance, Step, is_simulated
 from sfumato.scores import Estimate
 from sfumato.studies.study import Presentation, Study
 
-ORIGINAL, PEOPLE = "original", "people"
-"""The label set that the data came with, and what people believe."""
+ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
+"""The label set that the data came with, what people believe, and their most frequent answers."""
 
 
 @dataclass(frozen=True, eq=False)
