@@ -187,9 +187,9 @@ def test_number_of_several_models_leads_to_all_of_their_files() -> None:
     score = json.loads(losses(score_arm(soft, rng=NOBODY))["all"].source)
     apart = json.loads(losses(compare_arms(soft, hard, rng=NOBODY))["all"].source)
 
-    assert score["model"][0]["settings"] == {"file": "soft-0"}
-    assert score["others"] == ["soft-1", "soft-2"]
-    assert (apart["others"], apart["second"]) == (score["others"], ["hard-0", "hard-1", "hard-2"])
+    assert [step["settings"]["file"] for step in score["model"]] == ["soft-0", "soft-1", "soft-2"]
+    assert apart["model"] == score["model"]
+    assert [step["settings"]["file"] for step in apart["second"]] == ["hard-0", "hard-1", "hard-2"]
 
 
 def test_arm_without_predictions_is_refused() -> None:

@@ -34,7 +34,7 @@ from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align, hard_labels
 from sfumato.labels.signals import entropy
 from sfumato.names import find
-from sfumato.provenance import Provenance, Setting, is_simulated, to_json
+from sfumato.provenance import Provenance, Step, is_simulated, to_json
 from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
 
 FEWEST = 2
@@ -538,35 +538,28 @@ def _note(rows: MetricRows, value: float, count: int, left_out: Sequence[int]) -
 def _sources(
     models: Sequence[Provenance], second: Sequence[Provenance] = ()
 ) -> Callable[[Provenance, str], str]:
-    """Makes the source of a number from the labels it is held against and a note.
-
-    The first model is told whole, all others that went into the number shortly.
-    """
-    first, *rest = models
-    others: dict[str, Setting] = {"others": [_brief(model) for model in rest]} if rest else {}
-    if second:
-        others["second"] = [_brief(model) for model in second]
+    """Makes the source of a number from the labels it is held against and a note."""
+    scored, subtracted = _steps(models), to_json(_steps(second))
     known: dict[tuple[int, str], str] = {}  # few differ, and there are many numbers
 
     def source(labels: Provenance, note: str) -> str:
         key = (id(labels), note)
         if key not in known:
             known[key] = source_text(
-                labels=labels or IN_MEMORY,
-                model=first or IN_MEMORY,
-                note=note,
-                **others,
+                labels=labels or IN_MEMORY, model=scored, note=note, second=subtracted
             )
         return known[key]
 
     return source
 
 
-def _brief(model: Provenance) -> Setting:
-    """Stored predictions by their file, others step by step."""
-    if len(model) == 1 and "file" in model[0].settings:
-        return model[0].settings["file"]
-    return to_json(model or IN_MEMORY)
+def _steps(models: Sequence[Provenance]) -> Provenance:
+    """The steps behind all models, each once."""
+    steps: list[Step] = []
+    for step in (step for model in models for step in model or IN_MEMORY):
+        if step not in steps:
+            steps.append(step)
+    return tuple(steps)
 
 
 def _with_test(estimate: Estimate, p: float, test: str) -> Estimate:
