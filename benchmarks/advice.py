@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.labels.simulate.clusters import gaussian_clusters
-from sfumato.plan.advise import Advice, Task, advise
-from sfumato.plan.cost import Cost
-from sfumato.plan.embed import cosines, spearman
-from sfumato.plan.expected import Candidate, Expected, embedded, expect, seen, stated
-from sfumato.plan.pilot import Piloted, error_rate
+from sfumato.labels.simulate.crowd import gaussian_clusters
+from sfumato.planning.advise import Advice, Task, advise
+from sfumato.planning.cost import Cost
+from sfumato.planning.embed import cosines, spearman
+from sfumato.planning.pilot import Piloted, error_rate
+from sfumato.planning.weigh import Candidate, Expected, embedded, expect, seen, stated
 
 Array = NDArray[np.float64]
 

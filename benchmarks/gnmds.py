@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from sfumato.plan.embed import (
+from sfumato.planning.embed import (
     Embedding,
     Rankings,
     Settings,

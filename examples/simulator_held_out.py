@@ -9,8 +9,8 @@ from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions, read_classes
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.labels.files import read_labels
-from sfumato.labels.simulate.habits import HABITS
 from sfumato.labels.simulate.held_out import HOLD_OUT, HeldOut, held_out_check
+from sfumato.labels.simulate.top_two import HABITS
 
 
 def main(data: Path, splits: int) -> None:

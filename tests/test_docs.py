@@ -21,10 +21,10 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
 from sfumato.data import DATASETS
-from sfumato.evaluate.attacks import ATTACKS
-from sfumato.evaluate.corruptions import CORRUPTIONS
-from sfumato.evaluate.intervals import SEED_TESTS
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.attacks import ATTACKS
+from sfumato.evaluation.corruptions import CORRUPTIONS
+from sfumato.evaluation.intervals import SEED_TESTS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import QUESTIONS
@@ -35,10 +35,9 @@ from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import PUBLISHED
-from sfumato.plan.annotators import MEASURES
-from sfumato.plan.cost import UTILITIES
-from sfumato.plan.information import FORMS
-from sfumato.plan.ratios import NOISE
+from sfumato.planning.annotators import MEASURES
+from sfumato.planning.cost import UTILITIES
+from sfumato.planning.information import FORMS, NOISE
 from sfumato.studies.arms import ARMS
 from sfumato.studies.results.page import markdown_table, took
 from sfumato.studies.results.result import CONTROLS

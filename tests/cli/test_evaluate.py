@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.cli import main
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS
 from sfumato.scores import read_scores
 
 LABELS = "item,cat,dog\na,1,0\nb,0.75,0.25\nc,0.25,0.75\nd,0,1\n"

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import SfumatoError
-from sfumato.plan.advise import rule_of_thumb
+from sfumato.planning.advise import rule_of_thumb
 from sfumato.studies import planned as studies_planned
 from sfumato.studies.planned import Planned
 
@@ -68,7 +68,8 @@ def test_folder_gets_the_page_and_what_is_printed_stays_the_same(
 
     monkeypatch.setattr(studies_planned, "write_plan", written)
     monkeypatch.setattr(
-        "sfumato.plan.advise.advise", lambda task, **told: rule_of_thumb(task.items, task.classes)
+        "sfumato.planning.advise.advise",
+        lambda task, **told: rule_of_thumb(task.items, task.classes),
     )
     asked = (*SIZE, "--cost", "hard=2", "--cost", "soft=15", "--error", "hard=0.1", "--seed", "7")
 
@@ -84,7 +85,7 @@ def test_file_in_place_of_the_folder_is_refused_before_any_work(
 ) -> None:
     path = tmp_path / "plan.html"
     path.write_text("", encoding="utf-8")
-    monkeypatch.setattr("sfumato.plan.advise.advise", None)  # would fail if it were called
+    monkeypatch.setattr("sfumato.planning.advise.advise", None)  # would fail if it were called
 
     with pytest.raises(SfumatoError, match=r"plan\.html is a file"):
         run(*SIZE, "-o", str(path))

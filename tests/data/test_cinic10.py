@@ -9,7 +9,7 @@ from PIL import Image
 
 from sfumato.data import cinic10
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 
 
 def save(path: Path, pixels: NDArray[np.uint8]) -> None:

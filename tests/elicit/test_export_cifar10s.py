@@ -21,7 +21,7 @@ from sfumato.elicit.session.screen import AnswerGiven
 from sfumato.elicit.storage import schema
 from sfumato.elicit.storage.schema import Picture, Stimulus
 from sfumato.judgments.formats import read
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.repairs import repair

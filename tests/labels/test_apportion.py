@@ -6,7 +6,7 @@ from math import floor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.labels.apportion import apportioned
+from sfumato.labels.alter import apportioned
 
 SIZES = st.lists(st.integers(0, 60), min_size=1, max_size=12)
 SHARES = st.lists(st.integers(1, 20), min_size=1, max_size=3)

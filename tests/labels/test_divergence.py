@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.labels.divergence import (
+from sfumato.labels.compare import (
     divergence_rows,
     jensen_shannon_rows,
     kl_rows,

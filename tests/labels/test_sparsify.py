@@ -8,9 +8,8 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import mutual_info_score
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import majority_labels
+from sfumato.labels.alter import class_information, majority_labels, pca_codes, sparse, top_classes
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.sparsify import class_information, pca_codes, sparse, top_classes
 
 
 @st.composite

@@ -8,8 +8,8 @@ from scipy.special import entr
 from scipy.stats import hypergeom
 
 from sfumato.errors import DataError
+from sfumato.labels.alter import checked_counts, subsample_annotators, subsample_counts
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.labels.subsample import checked_counts, subsample_annotators, subsample_counts
 
 PUBLISHED = {1: 0.0, 2: 0.054, 4: 0.087, 6: 0.100, 8: 0.113, 16: 0.132, 32: 0.147}
 """Mean entropy of CIFAR-10H with fewer people (S3-11)."""

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from sfumato.learn.device import (
+from sfumato.learn.examples import (
     best_device,
     device_name,
     keep_freed_memory,
@@ -16,7 +16,7 @@ from sfumato.learn.device import (
 USES_MEMORY_AGAIN = """
 import resource
 import torch
-from sfumato.learn.device import keep_freed_memory
+from sfumato.learn.examples import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -7,8 +7,8 @@ import pytest
 from sfumato.errors import DataError
 from sfumato.labels.labelset import hard_labels
 from sfumato.learn.examples import Examples
+from sfumato.learn.fit import fold_cells, fold_predictions, out_of_fold
 from sfumato.learn.folds import class_of, k_folds
-from sfumato.learn.protocols import fold_cells, fold_predictions, out_of_fold
 from sfumato.learn.sweep import run_sweep
 from sfumato.learn.train import Recipe
 

@@ -124,7 +124,7 @@ def audited(everything: AuditSources) -> AuditedFiles:
 @pytest.fixture
 def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each figure is drawn as SVG only; PNG is the matter of others, and takes half the time."""
-    monkeypatch.setattr("sfumato.report.drawing.png_bytes", lambda drawing: b"")
+    monkeypatch.setattr("sfumato.reporting.draw.png_bytes", lambda drawing: b"")
 
 
 def test_planted_copies_are_counted(audited: AuditedFiles) -> None:

@@ -10,8 +10,8 @@ import pytest
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.folds import Split
-from sfumato.report.page import Page
-from sfumato.report.tables import Table
+from sfumato.reporting.page import Page
+from sfumato.reporting.tables import Table
 from sfumato.scores import read_differences
 from sfumato.studies.arms import labels_of
 from sfumato.studies.run import run_study

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.plan.advise import Advice, Alternative, Task, plan_json, rule_of_thumb
-from sfumato.plan.annotators import Enough
-from sfumato.plan.cost import Cost, given_costs
-from sfumato.plan.expected import Candidate
-from sfumato.plan.grid import grid_points, run_grid
-from sfumato.plan.pilot import ErrorRate, Piloted
-from sfumato.report import drawing
+from sfumato.planning.advise import Advice, Alternative, Task, plan_json, rule_of_thumb
+from sfumato.planning.annotators import Enough
+from sfumato.planning.cost import Cost, given_costs
+from sfumato.planning.grid import grid_points, run_grid
+from sfumato.planning.pilot import ErrorRate, Piloted
+from sfumato.planning.weigh import Candidate
+from sfumato.reporting import draw
 from sfumato.studies.planned import Planned, plan_folder, simulated, write_plan
 from sfumato.studies.planned.asked import compared, noises, prices
 from sfumato.studies.planned.sentences import by_total_cost, enough_people, headline
@@ -288,7 +288,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Planned,
         files={"votes.csv": "ab" * 32},
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as quick:
-        quick.setattr(drawing, "PNG_DPI", 20)
+        quick.setattr(draw, "PNG_DPI", 20)
         quick.setattr(simulated, "MOST_ITEMS", 12)
         quick.setattr(simulated, "MOST_CLASSES", 6)
         assert write_plan(planned, folder) == folder / "plan.html"

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
-from sfumato.evaluate.score import evaluate
+from sfumato.evaluation.score import evaluate
 from sfumato.labels.files import read_labels
 from sfumato.learn.sweep import Progress
 from sfumato.scores import read_differences, read_scores

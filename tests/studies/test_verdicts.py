@@ -3,7 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.report.summary import Kind
+from sfumato.reporting.text import Kind
 from sfumato.studies.verdicts import (
     KINDS,
     VERDICTS,

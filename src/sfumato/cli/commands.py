@@ -15,8 +15,7 @@ from sfumato.cli.plan import plan
 from sfumato.cli.printing import print_found
 from sfumato.cli.progress import progress
 from sfumato.cli.reading import quality_rules, read_any, read_options
-from sfumato.cli.results import results
-from sfumato.cli.run import report, run
+from sfumato.cli.run import report, results, run
 from sfumato.cli.simulate import simulate
 from sfumato.errors import DataError
 

@@ -21,9 +21,8 @@ from sfumato.labels.aggregate import aggregate
 from sfumato.labels.agreement import between_people, krippendorff_nominal
 from sfumato.labels.build import DEFAULT_GAMMA, NONE_OF_THESE, RECIPES
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.plan.information import FEWEST, Options, constraints
-from sfumato.plan.ratios import noisy
-from sfumato.plan.times import FORM_OF_QUESTION
+from sfumato.planning.cost import FORM_OF_QUESTION
+from sfumato.planning.information import FEWEST, Options, constraints, noisy
 
 __all__ = [
     "RECIPE_OF_FORM",
@@ -229,7 +228,7 @@ def _told(
 ) -> Told | None:
     """Triplet constraints (S1-21…), less what people's contradictions take away (S1-27)."""
     # Brings 20 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
-    from sfumato.plan.pilot import error_rate
+    from sfumato.planning.pilot import error_rate
 
     several = len(item) > 0 and bool((np.bincount(item) > 1).any())
     if not isinstance(question, Question) or not several:

@@ -12,7 +12,7 @@ from sfumato.cli.progress import progress, say
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
-    from sfumato.evaluate.stored import Evaluated
+    from sfumato.evaluation.predictions import Evaluated
 
 __all__ = ["evaluate"]
 
@@ -34,7 +34,7 @@ def evaluate(
 ) -> None:
     """Every metric on stored predictions, by stratum, with floors and intervals."""
     from sfumato.cli import show
-    from sfumato.evaluate.stored import STRATA, EvaluationSettings, evaluate_files
+    from sfumato.evaluation.predictions import STRATA, EvaluationSettings, evaluate_files
     from sfumato.judgments.formats.reading import read_classes
     from sfumato.scores import write_scores
 
@@ -77,7 +77,7 @@ def _check_output(path: Path | None) -> None:
 
 def _found(labels: Path, done: "Evaluated") -> dict[str, Any]:
     """What is printed, as plain numbers; what is not a number is null."""
-    from sfumato.evaluate.leaderboard import leaderboard_table
+    from sfumato.evaluation.score import leaderboard_table
 
     return {
         "labels": labels.name,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sfumato.judgments.judgments import Judgments
-    from sfumato.plan.advise import Advice, Task
-    from sfumato.plan.cost import Cost
-    from sfumato.plan.pilot import Piloted
+    from sfumato.planning.advise import Advice, Task
+    from sfumato.planning.cost import Cost
+    from sfumato.planning.pilot import Piloted
 
 __all__ = ["plan"]
 
@@ -81,7 +81,7 @@ def plan(
     as_json: given.AsJson = False,
 ) -> None:
     """Which labels to collect for so many items and classes, at what cost."""
-    from sfumato.plan.advise import Task, plan_json
+    from sfumato.planning.advise import Task, plan_json
 
     task = Task(
         items,
@@ -135,8 +135,8 @@ def _told(task: "Task", asked: _Asked) -> _Told:
     import numpy as np
 
     from sfumato.labels.files import read_labels
-    from sfumato.plan.advise import advise
-    from sfumato.plan.cost import given_costs
+    from sfumato.planning.advise import advise
+    from sfumato.planning.cost import given_costs
 
     rng = np.random.default_rng(asked.seed)
     with progress("Weighing the forms"):
@@ -175,7 +175,7 @@ def _format_and_name(text: str) -> tuple[str, str]:
 
 
 def _piloted(asked: _Asked, rng: "np.random.Generator") -> "tuple[Piloted, ...]":
-    from sfumato.plan.pilot import of_shared_items, pilot
+    from sfumato.planning.pilot import of_shared_items, pilot
 
     read = [_judged(text) for text in asked.pilots]
     return tuple(pilot(each, rng=rng) for each in (of_shared_items(read) if asked.shared else read))

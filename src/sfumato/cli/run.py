@@ -1,105 +1,165 @@
-"""``sfumato run`` and ``sfumato report``: a study end to end, and its report drawn again."""
+"""``sfumato run``, ``report`` and ``results``: a study end to end, its report, its pages."""
 
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from sfumato.cli.progress import progress, say
+from sfumato.cli.reading import names_in
+from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
-    from sfumato.studies.study import AnyStudy
+    from sfumato.studies.study import Study
 
-__all__ = ["report", "run"]
-
-StudyName = Annotated[
-    str,
-    typer.Argument(
-        help="A shipped study (digits, fashion-h, informativeness-grid, hmix …) or a TOML file."
-    ),
-]
-Folder = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Folder of the run; by default runs/STUDY.")
-]
-SizeName = Literal["cpu", "paper"]
-Size = Annotated[SizeName, typer.Option(help="The study's size, where it has two.")]
-Seeds = Annotated[
-    int | None,
-    typer.Option(min=1, help="Trainings of each arm and network, or worlds of each size."),
-]
-Engine = Annotated[
-    Literal["local", "dask"], typer.Option(help="This machine's cores, or a Dask cluster.")
-]
-Scheduler = Annotated[str | None, typer.Option(help="Address of the cluster's scheduler.")]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="Try a few images through everything, keep nothing, tell the cost."
-    ),
-]
-Measured = Annotated[
-    Path | None, typer.Option(help="With --dry-run: a finished run, whose pace tells the cost.")
-]
+SizeName = Literal["cpu", "lab", "paper"]
 
 
 def run(
-    study: StudyName,
-    output: Folder = None,
-    size: Size = "cpu",
-    seeds: Seeds = None,
-    engine: Engine = "local",
-    scheduler: Scheduler = None,
-    dry_run: DryRun = False,
-    measured: Measured = None,
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="A shipped study (digits, fashion-h, informativeness-grid, hmix …) or a TOML file."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the run; by default runs/STUDY."),
+    ] = None,
+    size: Annotated[SizeName, typer.Option(help="The study's size, where it has several.")] = "cpu",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Trainings of each arm and network, or worlds of each size."),
+    ] = None,
+    arms: Annotated[
+        str | None,
+        typer.Option(help="Only these arms, or label sets and recipes to learn, comma-separated."),
+    ] = None,
+    networks: Annotated[
+        str | None, typer.Option(help="These networks instead, comma-separated.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="So many epochs of training.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Any setting, such as training.batch_size=32."
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["local", "dask"], typer.Option(help="This machine's cores, or a Dask cluster.")
+    ] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of the cluster's scheduler.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print the settings, try a few images through everything, tell the cost.",
+        ),
+    ] = False,
+    measured: Annotated[
+        Path | None, typer.Option(help="With --dry-run: a finished run, whose pace tells the cost.")
+    ] = None,
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
-    from dataclasses import replace
-
     from sfumato.data.fetch import data_folder
-    from sfumato.errors import DataError
-    from sfumato.studies.hmix.study import HMixStudy
-    from sfumato.studies.rescore.study import RescoreStudy
-    from sfumato.studies.run import run_study
+    from sfumato.studies.run import Runner, run_study
 
-    chosen = _study(study, size)
-    if seeds is not None:
-        if isinstance(chosen, HMixStudy | RescoreStudy):
-            raise DataError(f"The study {chosen.name!r} trains nothing, so it has no --seeds.")
-        chosen = replace(chosen, seeds=seeds)
+    changes = _changes(settings or [], seeds=seeds, networks=networks, epochs=epochs)
+    chosen = _study(study, size, changes, arms)
     if dry_run:
-        _try(chosen, measured)
+        _print_dry_run(chosen, measured)
         return
     if measured is not None:
         raise DataError("--measured is for --dry-run: a run takes the time it takes.")
     folder = output or Path("runs") / chosen.name
     with _shown(chosen) as show:
-        done = run_study(
-            chosen,
-            folder,
-            data=data_folder(),
-            engine=engine,
-            scheduler=scheduler,
-            progress=show,
-            stage=say,
-        )
-    if done.failed:
-        say(f"{done.failed} of {done.failed + done.done} cells failed; see the report.")
-    typer.echo(f"Report: {done.report}")
+        runner = Runner(data_folder(), engine, scheduler, show, say)
+        done = run_study(chosen, folder, runner)
+    if "failed" in done.tables:
+        say(f"{len(done.tables['failed'])} cells failed; see the report.")
+    typer.echo(f"Report: {done.folder / 'report.html'}")
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    trace: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROW",
+            help="Instead: walk this row of estimates.parquet (from 0) back to people's answers.",
+        ),
+    ] = None,
 ) -> None:
     """Draw the report of a run again, from its files alone."""
-    from sfumato.studies.page import draw_report
+    from sfumato.data.fetch import data_folder
+    from sfumato.studies.run import Run
+    from sfumato.studies.trace import trace_lines
 
-    typer.echo(f"Report: {draw_report(folder)}")
+    opened = Run.open(folder)
+    if trace is None:
+        typer.echo(f"Report: {opened.report()}")
+        return
+    for line in trace_lines(opened, trace, data_folder()):
+        typer.echo(line)
 
 
-def _try(study: "AnyStudy", measured: Path | None) -> None:
+def results(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN", help="Folders of finished runs.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path(
+        "docs/results"
+    ),
+) -> None:
+    """Write runs as pages and JSON, and the scoreboard of everything in the folder."""
+    from sfumato.studies.results import write_results
+
+    for path in write_results(runs or [], output):
+        typer.echo(f"Wrote {path}.")
+
+
+def _changes(
+    settings: list[str], *, seeds: int | None, networks: str | None, epochs: int | None
+) -> dict[str, Any]:
+    """Settings that differ from the study's file, by dotted name."""
+    changes: dict[str, Any] = {}
+    for text in settings:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            raise DataError(f"A setting is written KEY=VALUE, such as seeds=3; found {text!r}.")
+        changes[key.strip()] = _value(value.strip())
+    named = {
+        "seeds": seeds,
+        "networks": None if networks is None else list(names_in(networks)),
+        "training.epochs": epochs,
+    }
+    return changes | {key: value for key, value in named.items() if value is not None}
+
+
+def _value(text: str) -> Any:
+    """A value as TOML has it; what is none is a text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _study(name: str, size: SizeName, changes: dict[str, Any], arms: str | None) -> "Study":
+    from sfumato.studies.study import read_study, with_arms
+
+    study = read_study(name, size, changes=changes)
+    if not study.networks and not study.worlds and "seeds" in changes:
+        raise DataError(f"The study {study.name!r} trains nothing, so it has no --seeds.")
+    return study if arms is None else with_arms(study, names_in(arms))
+
+
+def _print_dry_run(study: "Study", measured: Path | None) -> None:
     from sfumato.data.fetch import data_folder
     from sfumato.studies.dry import dry_run
 
@@ -108,27 +168,13 @@ def _try(study: "AnyStudy", measured: Path | None) -> None:
         typer.echo(line)
 
 
-def _study(name: str, size: SizeName) -> "AnyStudy":
-    from sfumato.errors import DataError
-    from sfumato.studies.shipped import shipped_study
-    from sfumato.studies.study import read_study
-
-    if not name.endswith(".toml"):
-        return shipped_study(name, size)
-    if size != "cpu":
-        raise DataError(f"--size is for shipped studies; {name} says its own size.")
-    return read_study(Path(name))
-
-
 @contextmanager
-def _shown(study: "AnyStudy") -> "Iterator[Callable[[Progress], None]]":
+def _shown(study: "Study") -> "Iterator[Callable[[Progress], None]]":
     """Cells done, work a second and time left, as a bar or as lines."""
     from sfumato.learn.sweep import seconds_left, work_per_second
-    from sfumato.studies.informativeness.study import GridStudy
 
-    grid = isinstance(study, GridStudy)
-    unit = "worlds" if grid else "model-epochs"
-    with progress("Simulating" if grid else "Training") as bar:
+    unit, what = ("worlds", "Simulating") if study.worlds else ("model-epochs", "Training")
+    with progress(what) as bar:
 
         def show(state: "Progress") -> None:
             left = seconds_left(state)

@@ -15,8 +15,8 @@ from sfumato.errors import DataError
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.labelset import LabelSet
-    from sfumato.labels.simulate.habits import HabitsName
     from sfumato.labels.simulate.run import Simulation, SimulationSettings
+    from sfumato.labels.simulate.top_two import HabitsName
 
 __all__ = ["simulate"]
 
@@ -120,14 +120,14 @@ def _check_usage(
 
 
 def _habits(name: str | None) -> "HabitsName | None":
-    from sfumato.labels.simulate.habits import HABITS
+    from sfumato.labels.simulate.top_two import HABITS
     from sfumato.names import find
 
     return None if name is None else find(HABITS, name, what="kind of habits")
 
 
 def _routing(route: str, seen: "LabelSet") -> "LabelSet | Literal['none'] | None":
-    from sfumato.evaluate.predictions import read_predictions
+    from sfumato.evaluation.predictions import read_predictions
 
     if route == "human":
         return None

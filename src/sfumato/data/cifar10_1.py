@@ -8,8 +8,8 @@ import numpy as np
 from sfumato.data.fetch import Dataset, RemoteFile, locate
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.judgments.formats.arrays import load_array
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
+from sfumato.judgments.formats.tables import load_array
 from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["DATASET", "load"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.data.fetch import Dataset, RemoteFile, data_folder
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["DATASET", "archive", "load"]

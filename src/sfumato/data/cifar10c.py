@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.data.fetch import Dataset, RemoteFile, data_folder, locate
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.names import find
 from sfumato.provenance import Step
 

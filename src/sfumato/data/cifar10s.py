@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sfumato.data.fetch import Dataset, RemoteFile, locate
-from sfumato.judgments.formats.arrays import load_array
+from sfumato.judgments.formats.tables import load_array
 
 __all__ = ["DATASET", "paper_split"]
 

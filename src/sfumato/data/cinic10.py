@@ -10,7 +10,7 @@ from sfumato.data.fetch import Dataset, RemoteFile, locate
 from sfumato.data.images import ImageSet
 from sfumato.data.pictures import decode
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.provenance import Step
 
 __all__ = ["DATASET", "Part", "load"]

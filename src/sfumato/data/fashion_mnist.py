@@ -5,7 +5,7 @@ from pathlib import Path
 from sfumato.data.fetch import Dataset, RemoteFile, locate
 from sfumato.data.idx import idx_images
 from sfumato.data.images import ImageSet
-from sfumato.judgments.formats.class_names import FASHION_MNIST
+from sfumato.judgments.formats.datasets import FASHION_MNIST
 
 __all__ = ["DATASET", "load"]
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 from sfumato.data.fetch import Dataset, RemoteFile, locate
 from sfumato.data.images import FeatureSet
-from sfumato.judgments.formats.arrays import load_array
-from sfumato.judgments.formats.class_names import LABELME
+from sfumato.judgments.formats.datasets import LABELME
+from sfumato.judgments.formats.tables import load_array
 from sfumato.provenance import Step, fingerprint_file
 
 __all__ = ["DATASET", "load"]

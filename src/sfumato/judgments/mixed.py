@@ -17,9 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.checking import by_line, empty, no_number, sound_rows
-from sfumato.judgments.formats.hmix import pair_of
-from sfumato.judgments.formats.reading import read_csv_rows
+from sfumato.judgments.formats.datasets import pair_of
+from sfumato.judgments.formats.reading import by_line, empty, no_number, read_csv_rows, sound_rows
 from sfumato.judgments.formats.writing import whole_file
 from sfumato.judgments.mixes import MixJudgments
 

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import TIE_TOLERANCE
-from sfumato.labels.divergence import Divergence, divergence_rows
+from sfumato.labels.alter import TIE_TOLERANCE, checked_counts
+from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.labels.subsample import checked_counts
 
 __all__ = [
     "Agreement",

@@ -9,26 +9,13 @@ from typing import Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from sfumato.errors import DataError
-from sfumato.labels.labelset import LabelSet, align
+from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.signals import non_max_mass
 from sfumato.labels.votes import Votes, counts
 from sfumato.provenance import Setting, Step, is_simulated, to_json
-
-__all__ = [
-    "TIE_TOLERANCE",
-    "Ties",
-    "class_level",
-    "in_fill",
-    "majority_labels",
-    "matched_smoothing",
-    "random_labels",
-    "smooth",
-    "softmax_votes",
-    "temperature",
-    "uniform_labels",
-]
 
 TIE_TOLERANCE = 1e-12
 """Probabilities closer than this are equal: averaging the same answers in another order rounds."""
@@ -254,3 +241,293 @@ def _refuse_ties(labels: LabelSet, top: NDArray[np.bool_], tied: NDArray[np.bool
         f"{' and '.join(map(repr, names[:3]))} tie ({int(tied.sum())} of {len(labels)} items have "
         'a tie). Use ties="share" to split them.'
     )
+
+
+# Turn shares of a whole into whole numbers of items, stratum by stratum.
+
+
+def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int64]:
+    """Whole numbers (strata, parts) near sizes × shares, whose sums are right both ways.
+
+    Each is the product rounded down, or one more; so is each part's total. What does not divide
+    goes to the last part first, as in the published sizes 2,131, 457 and 457 (S4-41). That such a
+    table exists for up to three parts, and that serving the neediest part first finds it, is the
+    theorem of Gale and Ryser on tables of zeros and ones.
+
+    >>> apportioned([7, 6], [0.5, 0.5]).tolist()
+    [[3, 4], [3, 3]]
+    """
+    assert len(shares) <= 3
+    share = np.array(shares) / sum(shares)
+    exact = np.outer(sizes, share).round(9)  # 0.29 × 100 is 28.999999999999996
+    low = np.floor(exact).astype(np.int64)
+    total = (sum(sizes) * share).round(9)
+    wanted = np.floor(total).astype(np.int64)
+    broken = [part for part in reversed(range(len(share))) if total[part] > wanted[part]]
+    wanted[broken[: sum(sizes) - wanted.sum()]] += 1  # the last part comes first
+    need = wanted - low.sum(axis=0)
+    for row, size in zip(low, sizes, strict=True):
+        served = (-need).argsort(kind="stable")[: size - row.sum()]
+        row[served] += 1
+        need[served] -= 1
+    assert not need.any()
+    return low
+
+
+# Turn full label rows into shorter ones: the largest entries, the best classes, or a code.
+#
+# These are the three ways in which S1 shortens labels: by item (``sparse``), by class
+# (``top_classes``), and by any linear code (``pca_codes``, the bound for the other two).
+
+Emptied = Literal["error", "others"]
+"""What becomes of an item whose kept classes hold no mass: an error that names it, or the
+mass evenly on the classes that were dropped (it is none of those that were kept)."""
+
+
+def sparse(labels: LabelSet, keep: int) -> LabelSet:
+    """Keep the ``keep`` largest entries of each row and zero the rest (S1-11).
+
+    What is left is renormalised, because every label row sums to one. Where several classes tie
+    for the last places they share them: the row is the mean over all ways to break the tie,
+    so the order of the classes never decides. How many rows that is stands in the provenance.
+
+    >>> labels = LabelSet(("a", "b"), ("cat", "dog", "frog"), [[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]])
+    >>> sparse(labels, 2).probs
+    array([[0.625, 0.375, 0.   ],
+           [0.75 , 0.125, 0.125]])
+    """
+    _check_keep(labels, keep)
+    last = np.sort(labels.probs, axis=1)[:, -keep, None]  # the smallest that is kept
+    above = labels.probs > last + TIE_TOLERANCE
+    level = np.abs(labels.probs - last) <= TIE_TOLERANCE
+    places = (keep - above.sum(axis=1, keepdims=True)) / level.sum(axis=1, keepdims=True)
+    tied = int(((places[:, 0] < 1) & (last[:, 0] > TIE_TOLERANCE)).sum())
+    kept = labels.probs * (above + level * places)
+    step = Step("sparse", {"keep": keep, "tied": tied})
+    return labels.with_probs(kept / kept.sum(axis=1, keepdims=True), step)
+
+
+def top_classes(
+    labels: LabelSet,
+    keep: int,
+    similarity: NDArray[np.float64],
+    *,
+    bins: int = 8,
+    emptied: Emptied = "error",
+) -> LabelSet:
+    """Keep the classes that tell most about which items are alike (S1-12), and renormalise.
+
+    ``similarity`` holds one number for each two items, rows and columns as ``labels.items``.
+    Classes are ranked by ``class_information``; equals are ranked by their total mass, then
+    by name, so the order of the classes never decides.
+    """
+    _check_keep(labels, keep)
+    information = class_information(labels, similarity, bins=bins).round(12)
+    mass = labels.probs.sum(axis=0).round(9)
+    ranked = sorted(
+        range(len(labels.classes)), key=lambda k: (-information[k], -mass[k], labels.classes[k])
+    )
+    chosen = np.zeros(len(labels.classes), dtype=np.bool_)
+    chosen[ranked[:keep]] = True
+    kept = _only(labels, chosen, emptied)
+    names: list[Setting] = [labels.classes[k] for k in ranked[:keep]]
+    settings: dict[str, Setting] = {"keep": keep, "bins": bins, "emptied": emptied}
+    settings["classes"] = names
+    return labels.with_probs(kept, Step("top classes", settings))
+
+
+def class_information(
+    labels: LabelSet, similarity: NDArray[np.float64], *, bins: int = 8
+) -> NDArray[np.float64]:
+    """Nats that each class's column tells about the similarity of two items (S1-12).
+
+    The paper does not name an estimator. Here, over all pairs of different items: the mutual
+    information between ``similarity[i, j]`` and p(i, k)·p(j, k), the chance that one answer to
+    each would both be class k. Each of the two is cut into ``bins`` classes of about equal
+    size by average rank (equal values are never separated), and the estimate is the plug-in
+    one from the joint table. Only the order of similarities matters, not their scale.
+    """
+    if bins < 2:
+        raise DataError(f"{bins} bins were asked for; information needs 2 or more.")
+    first, second = np.triu_indices(len(labels), k=1)
+    target = _binned(_checked_similarity(labels, similarity)[first, second], bins)  # (pairs,)
+    return np.array(
+        [
+            _mutual_information(_binned(column[first] * column[second], bins), target, bins)
+            for column in labels.probs.T
+        ]
+    )
+
+
+def pca_codes(labels: LabelSet, keep: int) -> NDArray[np.float64]:
+    """The first ``keep`` principal components of the rows, shape (items, keep) (S1-13).
+
+    Not labels: codes may be negative. The sign of a component is free; the one with a positive
+    sum of cubes is taken, which depends on the order of neither items nor classes.
+    """
+    _check_keep(labels, keep)
+    centred = labels.probs - labels.probs.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)  # (classes, classes), smallest first
+    codes = centred @ axes[:, ::-1][:, :keep]
+    return codes * np.where((codes**3).sum(axis=0) < 0, -1, 1)
+
+
+def _check_keep(labels: LabelSet, keep: int) -> None:
+    if not 1 <= keep <= len(labels.classes):
+        raise DataError(
+            f"{keep} entries were to be kept, but there are {len(labels.classes)} classes; "
+            f"keep from 1 to {len(labels.classes)}."
+        )
+
+
+def _only(labels: LabelSet, chosen: NDArray[np.bool_], emptied: Emptied) -> NDArray[np.float64]:
+    kept = labels.probs * chosen
+    mass = kept.sum(axis=1)
+    empty = mass <= TIE_TOLERANCE
+    match emptied:
+        case "error":
+            _refuse_empty(labels, empty)
+        case "others":
+            kept[empty] = ~chosen
+        case _:
+            assert_never(emptied)
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+def _refuse_empty(labels: LabelSet, empty: NDArray[np.bool_]) -> None:
+    if empty.any():
+        raise DataError(
+            f"Item {labels.items[int(empty.argmax())]!r} has no mass on the classes that are kept "
+            f"({int(empty.sum())} of {len(labels)} items have none). Keep more classes, or use "
+            'emptied="others" to spread their mass over the dropped ones.'
+        )
+
+
+def _checked_similarity(labels: LabelSet, similarity: NDArray[np.float64]) -> NDArray[np.float64]:
+    similarity = np.asarray(similarity, dtype=np.float64)
+    n_items = len(labels)
+    if similarity.shape != (n_items, n_items) or n_items < 2:
+        raise DataError(
+            f"There are {n_items} items but similarities of shape {similarity.shape}; expected "
+            "one row and one column an item, and two items or more."
+        )
+    if not np.isfinite(similarity).all() or not np.allclose(similarity, similarity.T):
+        raise DataError(
+            "The similarities must be numbers, and the same from either item of a pair. "
+            "Average the two directions first."
+        )
+    return similarity
+
+
+def _binned(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+    place = (rankdata(values) - 0.5) / len(values)  # in (0, 1); equal values have equal places
+    return (place * bins).astype(np.int64)
+
+
+def _mutual_information(first: NDArray[np.int64], second: NDArray[np.int64], bins: int) -> float:
+    table = np.bincount(first * bins + second, minlength=bins * bins).reshape(bins, bins)
+    joint = table / table.sum()
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    seen = joint > 0
+    return float((joint[seen] * np.log(joint[seen] / apart[seen])).sum())
+
+
+# Turn many judgments an item into few, as if fewer people had been asked (S3-11).
+#
+# Both functions draw without replacement. Single judgments are drawn where they are known;
+# for votes the table of counts is enough, because votes for one class are interchangeable.
+
+Fewer = Literal["error", "keep"]
+"""What an item with fewer judgments than asked for does: an error, or it keeps all it has."""
+
+
+def subsample_annotators(
+    crowd: CrowdLabels, M: int, *, fewer: Fewer = "error", rng: np.random.Generator
+) -> CrowdLabels:
+    """``M`` judgments of each judged item, drawn without replacement (S3-11).
+
+    A person who answered an item twice counts twice, so take repeats out first.
+
+    >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
+    >>> len(subsample_annotators(crowd, 1, rng=np.random.default_rng(0)))
+    1
+    """
+    sizes = np.bincount(crowd.item, minlength=len(crowd.items))
+    short = np.flatnonzero((sizes > 0) & (sizes < M))
+    where = f"Item {crowd.items[short[0]]!r}" if len(short) else ""
+    _check_enough(M, fewer, short=short, where=where, sizes=sizes)
+    shuffled = np.lexsort((rng.random(len(crowd)), crowd.item))  # by item, random inside
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(len(crowd)) - starts[crowd.item[shuffled]]  # 0, 1, … inside each item
+    drawn = np.zeros(len(crowd), dtype=np.bool_)
+    drawn[shuffled[place < M]] = True
+    return crowd.take(drawn, Step("sub-sample annotators", {"M": M, "fewer": fewer}))
+
+
+def subsample_counts(
+    counts: NDArray[np.integer] | NDArray[np.float64],
+    M: int,
+    *,
+    fewer: Fewer = "error",
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """``M`` votes of each row of a table of votes (items, classes), without replacement (S3-11).
+
+    Each row is a draw from the multivariate hypergeometric distribution. A row without any
+    votes stays without.
+
+    >>> subsample_counts(np.array([[51, 0], [0, 50]]), 3, rng=np.random.default_rng(0))
+    array([[3, 0],
+           [0, 3]])
+    """
+    table = checked_counts(counts)
+    sizes = table.sum(axis=1)
+    short = np.flatnonzero((sizes > 0) & (sizes < M))
+    where = f"Row {short[0]} of the table" if len(short) else ""
+    _check_enough(M, fewer, short=short, where=where, sizes=sizes)
+    drawn = np.zeros_like(table)
+    wanted, behind = np.minimum(sizes, M), sizes  # still to draw, and from how many votes
+    for k in range(table.shape[1]):
+        behind = behind - table[:, k]
+        drawn[:, k] = rng.hypergeometric(table[:, k], behind, wanted)
+        wanted = wanted - drawn[:, k]
+    return drawn
+
+
+def checked_counts(
+    counts: NDArray[np.integer] | NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """The table of votes (items, classes) as whole numbers, or an error that names the place.
+
+    >>> checked_counts(np.array([[2.0, 1.0]]))
+    array([[2, 1]])
+    """
+    table = np.asarray(counts)
+    if table.ndim != 2:
+        raise DataError(f"The counts have shape {table.shape}; expected a row an item.")
+    bad = ~(np.isfinite(table) & (table >= 0) & (table == np.rint(table)))
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"Row {row}, column {column} of the counts is {table[row, column]}; "
+            "votes are whole numbers of zero or more."
+        )
+    return table.astype(np.int64)
+
+
+def _check_enough(
+    M: int, fewer: Fewer, *, short: NDArray[np.intp], where: str, sizes: NDArray[np.int64]
+) -> None:
+    if M < 1:
+        raise DataError(f"{M} judgments an item were asked for; ask for 1 or more.")
+    match fewer:
+        case "keep":
+            return
+        case "error":
+            if len(short):
+                raise DataError(
+                    f"{where} has {sizes[short[0]]} judgments, fewer than the {M} asked for "
+                    f'({len(short)} items have too few). Ask for fewer, or use fewer="keep".'
+                )
+        case _:
+            assert_never(fewer)

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
+from sfumato.learn.examples import best_device, keep_freed_memory, precision, repeatable
 from sfumato.learn.networks import ImageShape, build_network
 
 __all__ = ["MEASURED_IMAGES", "TrainingCost", "training_cost"]

@@ -16,7 +16,7 @@ from typing import Literal, assert_never
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.labels.apportion import apportioned
+from sfumato.labels.alter import apportioned
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import sorted_names
 

@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.labels.alter import Fewer, subsample_annotators, subsample_counts
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
-from sfumato.labels.subsample import Fewer, subsample_annotators, subsample_counts
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 
 __all__ = [

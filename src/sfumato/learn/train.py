@@ -20,10 +20,18 @@ from torch import Tensor, nn
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.learn.augment import Augmentation, augment
-from sfumato.learn.device import best_device, keep_freed_memory, precision, repeatable
-from sfumato.learn.examples import Examples, NormalisedNetwork, as_tensor, predict, probabilities
-from sfumato.learn.mixing.losses import mixed_loss
-from sfumato.learn.mixing.mixing import Mixing
+from sfumato.learn.examples import (
+    Examples,
+    NormalisedNetwork,
+    as_tensor,
+    best_device,
+    keep_freed_memory,
+    precision,
+    predict,
+    probabilities,
+    repeatable,
+)
+from sfumato.learn.mixing import Mixing, mixed_loss
 from sfumato.learn.networks import build_network
 from sfumato.learn.targets import Targets
 

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.calibration import reliability
-from sfumato.evaluate.score import compare, evaluate_seeds
-from sfumato.evaluate.strata import disputed_thirds, strata_of
+from sfumato.evaluation.metrics import reliability
+from sfumato.evaluation.score import compare, evaluate_seeds
+from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.report.numbers import interval, number, signed
+from sfumato.reporting.text import interval, number, signed
 from sfumato.scores import Difference
 from sfumato.studies.analysis import Findings
 from sfumato.studies.verdicts import Claimed, End, Verdict, overall, side, within

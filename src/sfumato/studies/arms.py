@@ -38,7 +38,7 @@ from sfumato.labels.mixing import (
     shuffled_curves,
     shuffled_percepts,
 )
-from sfumato.labels.subsample import subsample_annotators
+from sfumato.labels.alter import subsample_annotators
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split, elicited_only, small_data
 from sfumato.learn.mixing import Augmenting, Mixing

@@ -8,29 +8,29 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
-from sfumato.evaluate.alignment import (
+from sfumato.evaluation.alignment import (
     concentration_curve,
     correlation_matrix,
+    entropy_distances,
+    entropy_table,
+    nearest_labels,
     share_in_top,
     uncertainty_alignment,
 )
-from sfumato.evaluate.cartography import DataMap, data_map, data_map_table
-from sfumato.evaluate.convergence import convergence_table, steadiness
-from sfumato.evaluate.duplicates import (
-    Pictures,
-    find_duplicates,
-    groups_table,
-    leakage_table,
-)
-from sfumato.evaluate.entropy import entropy_distances, entropy_table, nearest_labels
-from sfumato.evaluate.interest import (
+from sfumato.evaluation.cartography import (
+    DataMap,
     bars,
+    convergence_table,
+    data_map,
+    data_map_table,
     kinds_of_interest,
     same_top_other_rest,
     samples_of_interest,
+    steadiness,
 )
-from sfumato.evaluate.mode_shift import mode_shift, mode_shift_table
-from sfumato.evaluate.strata import original_agreement, strata_of
+from sfumato.evaluation.duplicates import Pictures, find_duplicates, groups_table, leakage_table
+from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
+from sfumato.evaluation.strata import original_agreement, strata_of
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.signals import entropy, non_max_mass
 from sfumato.learn.targets import distilled

@@ -1,95 +1,345 @@
-"""Turn the findings of a run into what paper 5 claims and what was found, side by side.
+"""Judge what the papers claim by the estimates of a run.
 
-A claim is judged in every network of the run (``verdicts``); the weakest verdict is the claim's.
-The paper's people answered yes, no or unsure about digits, about six of them an image. Its numbers
-stand next to those of other people about other pictures and are not expected to be equal.
+A claim is a row of a CSV in ``claims/``. It names an estimate (metric, arm, second arm, labels that
+are held against, stratum, attack) and what a paper says of it; ``judge`` looks the estimate up in
+every network and part, and applies one rule (``verdicts``).
+
+``claimed`` is one of
+
+- *lower*, *higher*: than zero. ``effect`` is for claims of no loss: how much on the other side
+  would be one;
+- *below*, *above*: than the number in ``effect``;
+- *within*: no further from zero than ``effect``, with the whole interval;
+- *equal*: the interval holds the number in ``effect``;
+- *no difference*: the interval holds zero. That does not show that there is none: at best, the
+  claim comes out in the same direction;
+- *shown*: the nearest there is; it stands beside the claim and decides nothing.
+
+A claim without a metric cannot be tested here; its note says why.
 """
 
+import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from io import StringIO
+from typing import Any, Literal, TypeVar, assert_never, get_args
 
-import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.report.tables import How, Table
-from sfumato.studies import paper5
-from sfumato.studies.analysis import Findings
-from sfumato.studies.answers import Claim, Found
-from sfumato.studies.paper5_claims import PAPER_5
-from sfumato.studies.verdicts import Verdict, overall
+from sfumato.reporting.text import interval, number, signed
+from sfumato.studies.verdicts import CONTROL_ANSWERS, End, Verdict, overall, side, within
 
-__all__ = ["PAPER_5", "Claim", "Compared", "claims_table", "compare_claims"]
+Relation = Literal["lower", "higher", "below", "above", "within", "equal", "no difference", "shown"]
+Kind = Literal["claim", "control"]
+Attack = Literal["", "fgsm", "pgd"]
+
+WITH_EFFECT: tuple[Relation, ...] = ("below", "above", "within", "equal")
+"""These compare with a number, which ``effect`` must give."""
+
+COLUMNS = (
+    *("id", "study", "paper", "place", "sentence", "metric", "arm", "second", "network", "part"),
+    *("against", "stratum", "attack", "bound", "step", "kind", "claimed", "printed", "effect"),
+    "note",
+)
+"""Of every file of claims, in this order."""
+
+EXACT = ("metric", "arm", "second", "attack")
+"""Texts that an estimate must share with the claim; what the claim leaves empty, it must not have:
+a claim about clean images is not one about attacked ones."""
+
+STATED = ("network", "against", "stratum")
+"""Texts that an estimate must share if the claim states them; left empty, each of them counts."""
+
+NEEDED = (*EXACT, *STATED, "part", "bound", "step", "value", "low", "high", "over", "items")
+"""Columns of the table of estimates that are looked at."""
+
+POOLED = "all"
+"""The part that is all parts together: it decides only if a claim names it."""
+
+FEW_ITEMS = 30
+"""An interval over seeds says nothing about other items; on fewer items than this it is shown, but
+not taken for an answer about people and networks."""
+
+SEPARATOR = "; "
+"""Between the names in ``study``, where several studies are held against the same claim."""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A claim with what each network says, and the verdict over all of them."""
+class Claim:
+    """What a paper says, and which estimate tells whether it is so here."""
+
+    id: str
+    studies: tuple[str, ...]
+    paper: str
+    """"paper 1" to "paper 5" or "thesis"; of a control, the one that lacks it."""
+    place: str
+    sentence: str
+    metric: str
+    arm: str
+    second: str
+    """The arm that is subtracted; empty for an estimate of one arm."""
+    network: str
+    part: str
+    """Of the data, such as the mixes that the thesis had; other parts are shown beside it."""
+    against: str
+    stratum: str
+    attack: Attack
+    bound: float | None
+    """Of the attack, in units of 1/255."""
+    step: int | None
+    """Of an attack that has several."""
+    kind: Kind
+    """A control is one that no paper ran: there is nothing to reproduce."""
+    claimed: Relation | None
+    printed: str
+    """The paper's own numbers."""
+    effect: float | None
+    note: str
+    """What is not the same here, or why nothing can test it."""
+
+
+@dataclass(frozen=True)
+class ClaimEstimate:
+    """One estimate that a claim was held against."""
+
+    network: str
+    part: str
+    stratum: str
+    value: End
+    low: End
+    high: End
+    verdict: Verdict
+    decides: bool
+    """Whether it counts; other parts, and all parts together, are only shown."""
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with what was found and how it came out: the weakest of what decides."""
 
     claim: Claim
-    found: tuple[tuple[str, Found], ...]
+    found: tuple[ClaimEstimate, ...]
     verdict: Verdict
 
     @property
-    def where(self) -> str:
-        """How many networks say what, where they do not all say the same."""
-        counted = Counter(one.verdict for _, one in self.found)
-        if len(counted) < 2:
-            return ""
-        return ", ".join(f"{which} in {n} of {len(self.found)}" for which, n in counted.items())
+    def answer(self) -> str:
+        """The verdict; of a control, whether it is so."""
+        return CONTROL_ANSWERS[self.verdict] if self.claim.kind == "control" else self.verdict
 
+    @property
+    def mixed(self) -> Mapping[Verdict, int]:
+        """How many findings say what, where they do not all say the same."""
+        counted = Counter(one.verdict for one in self.found if one.decides)
+        return counted if len(counted) > 1 else {}
 
-def compare_claims(
-    findings: Findings, claims: Sequence[Claim] = PAPER_5, *, rng: np.random.Generator
-) -> list[Compared]:
-    """Each claim with what every network of the run says about it."""
-    networks = dict.fromkeys(one.network for one in findings.scores if one.network)
-    if not networks:
-        raise DataError("The run has no scores of any network; there is nothing to compare.")
-    return [_compared(claim, findings, list(networks), rng) for claim in claims]
-
-
-def claims_table(findings: Findings) -> Table:
-    """The comparison with paper 5 as a table of the report; the same findings, the same table."""
-    compared = compare_claims(findings, rng=np.random.default_rng(0))
-    networks = " · ".join(name for name, _ in max((one.found for one in compared), key=len))
-    rows = [
-        {
-            "paper 5 claims": one.claim.says,
-            "its numbers": f"{one.claim.paper} ({one.claim.source})",
-            "found here": _found_text(one),
-            "verdict": f"{one.verdict} ({one.where})" if one.where else one.verdict,
+    @property
+    def elsewhere(self) -> Mapping[str, Verdict]:
+        """What other parts say, where it is something else."""
+        parts = dict.fromkeys(one.part for one in self.found if not one.decides)
+        said = {
+            part: overall(one.verdict for one in self.found if one.part == part) for part in parts
         }
-        for one in compared
+        return {part: verdict for part, verdict in said.items() if verdict != self.verdict}
+
+    def row(self) -> dict[str, Any]:
+        """The claim's columns, what was found and the verdict, as plain values."""
+        told = vars(self.claim) | {"found": [vars(one) for one in self.found]}
+        study = SEPARATOR.join(told.pop("studies"))
+        return {"id": told.pop("id"), "study": study, **told, "verdict": self.verdict}
+
+
+def read_claims(study: str, folder: Traversable | None = None) -> list[Claim]:
+    """The claims that a study is held against, from all files of the folder; none for many.
+
+    >>> [claim.claimed for claim in read_claims("hmix")][:3]
+    ['within', 'within', 'above']
+    >>> read_claims("digits")
+    []
+    """
+    folder = files("sfumato.studies") / "claims" if folder is None else folder
+    claims: dict[str, Claim] = {}
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if not path.name.endswith(".csv"):
+            continue
+        for claim in _read_file(path):
+            if claim.id in claims:
+                raise DataError(f"{path.name} has a second claim with the id {claim.id!r}.")
+            claims[claim.id] = claim
+    return [claim for claim in claims.values() if study in claim.studies]
+
+
+def judge(claims: Iterable[Claim], estimates: pl.DataFrame) -> list[JudgedClaim]:
+    """How each claim comes out by the estimates of one run.
+
+    A claim without a matching estimate is *not testable here*.
+    """
+    lacking = [name for name in ("study", *NEEDED) if name not in estimates.columns]
+    if lacking:
+        raise DataError(f"The table of estimates has no column {', '.join(lacking)}.")
+    studies = estimates["study"].drop_nulls().unique().sort().to_list()
+    if len(studies) > 1:
+        raise DataError(
+            f"Claims are judged study by study; these estimates are of {', '.join(studies)}."
+        )
+    texts = (*EXACT, *STATED, "part", "over")
+    table = estimates.with_columns(pl.col(texts).cast(pl.String).fill_null(""))
+    return [_judged(claim, table) for claim in claims]
+
+
+def found_text(one: JudgedClaim) -> str:
+    """What was found, with intervals; why there is nothing where a claim is not testable."""
+    if not one.found:
+        return one.claim.note or "nothing that decides it"
+    shown = [each for each in one.found if each.decides] or list(one.found)
+    varied = [
+        name
+        for name in ("network", "part", "stratum")
+        if len({getattr(each, name) for each in shown}) > 1
     ]
-    notes = dict.fromkeys(one.claim.note for one in compared if one.claim.note)
-    return Table(
-        "What paper 5 claims, and what was found here",
-        pl.DataFrame(rows),
-        caption=(
-            f"Networks in the order {networks}; the paper's: {' · '.join(paper5.NETWORKS)}. In "
-            "brackets 95 % intervals, of differences between arms over seeds, of data maps and "
-            "correlations over items; none allows for the number of comparisons. Soft in the "
-            "paper's numbers is the mean of its two kinds. Other people, other pictures: numbers "
-            "stand next to each other, they are not expected to be equal."
-        ),
-        how=How(meaning=tuple(notes)),
-        simulated=any(one.simulated for one in findings.scores),
+    texts = []
+    for each in shown:
+        where = ", ".join(getattr(each, name) for name in varied)
+        value = number(each.value) if one.claim.claimed in LEVELS else signed(each.value)
+        text = f"{value} {interval(each.low, each.high) or '(no interval)'}"
+        texts.append(f"{where}: {text}" if where else text)
+    return "; ".join(dict.fromkeys(texts))
+
+
+LEVELS: tuple[Relation, ...] = ("below", "above", "equal")
+"""What is claimed of a number itself, not of a difference."""
+
+
+def read_printed(study: str) -> list[dict[str, Any]]:
+    """The numbers that a paper prints for arms of a study; they stand beside ours."""
+    text = (files("sfumato.studies") / "printed.csv").read_text(encoding="utf-8")
+    rows = [row for row in csv.DictReader(StringIO(text)) if row["study"] == study]
+    return [{**row, "bound": float(row["bound"]) if row["bound"] else None} for row in rows]
+
+
+def _judged(claim: Claim, table: pl.DataFrame) -> JudgedClaim:
+    if not claim.metric:
+        return JudgedClaim(claim, (), "not testable here")
+    rows = table.filter(
+        *(pl.col(name) == getattr(claim, name) for name in EXACT),
+        *(pl.col(name) == getattr(claim, name) for name in STATED if getattr(claim, name)),
+        *(pl.col(name).eq_missing(pl.lit(getattr(claim, name))) for name in ("bound", "step")),
+    ).to_dicts()
+    # Other parts than the one that is claimed about are found too, to be shown beside it.
+    deciding = {claim.part} if claim.part else {row["part"] for row in rows} - {POOLED} or {POOLED}
+    found = tuple(
+        ClaimEstimate(
+            network=row["network"],
+            part=row["part"],
+            stratum=row["stratum"],
+            value=row["value"],
+            low=row["low"],
+            high=row["high"],
+            verdict=_verdict(claim, row),
+            decides=row["part"] in deciding,
+        )
+        for row in rows
     )
+    return JudgedClaim(claim, found, overall(one.verdict for one in found if one.decides))
 
 
-def _compared(
-    claim: Claim, findings: Findings, networks: Sequence[str], rng: np.random.Generator
-) -> Compared:
-    if claim.measured is None:
-        return Compared(claim, (), "not testable here")
-    found = tuple((network, claim.measured(findings, network, rng)) for network in networks)
-    return Compared(claim, found, overall(one.verdict for _, one in found))
+def _verdict(claim: Claim, row: Mapping[str, Any]) -> Verdict:
+    """The rule: what one estimate with its interval says of a claim."""
+    if row["over"] == "seeds" and 0 < (row["items"] or 0) < FEW_ITEMS:
+        return "not testable here"
+    value, low, high = row["value"], row["low"], row["high"]
+    effect = claim.effect or 0.0
+    match claim.claimed:
+        case "lower" | "higher":
+            return side(value, low, high, claim.claimed, margin=effect)
+        case "below":
+            return side(*_less((value, low, high), effect), "lower")
+        case "above":
+            return side(*_less((value, low, high), effect), "higher")
+        case "within":
+            return within(value, low, high, effect)
+        case "equal":
+            return _holds(low, high, effect, if_so="reproduced")
+        case "no difference":
+            return _holds(low, high, 0.0, if_so="same direction")
+        case "shown" | None:
+            return "not testable here"
+        case _:
+            assert_never(claim.claimed)
 
 
-def _found_text(one: Compared) -> str:
-    texts = list(dict.fromkeys(found.text for _, found in one.found))
-    if not texts:
-        return one.claim.note
-    return texts[0] if len(texts) == 1 else " · ".join(found.text for _, found in one.found)
+def _less(estimate: tuple[End, End, End], level: float) -> tuple[End, End, End]:
+    value, low, high = (None if end is None else end - level for end in estimate)
+    return value, low, high
+
+
+def _holds(low: End, high: End, number: float, *, if_so: Verdict) -> Verdict:
+    """Whether an interval holds a number; without an interval nothing can be said."""
+    if low is None or high is None or low != low or high != high:
+        return "not testable here"
+    return if_so if low <= number <= high else "not reproduced"
+
+
+def _read_file(path: Traversable) -> list[Claim]:
+    rows = csv.reader(StringIO(path.read_text(encoding="utf-8")))
+    head = tuple(next(rows, ()))
+    if head != COLUMNS:
+        odd = sorted(set(head) ^ set(COLUMNS)) or ["their order"]
+        raise DataError(
+            f"{path.name} is no file of claims: its columns differ in {', '.join(odd)}. "
+            f"They must be {', '.join(COLUMNS)}."
+        )
+    return [_claim(path.name, number, cells) for number, cells in enumerate(rows, start=2)]
+
+
+def _claim(file: str, number: int, cells: Sequence[str]) -> Claim:
+    where = f"{file}, row {number}"
+    if len(cells) != len(COLUMNS):
+        raise DataError(f"{where} has {len(cells)} cells instead of {len(COLUMNS)}.")
+    row = dict(zip(COLUMNS, cells, strict=True))
+    for name in ("id", "study", "paper", "place", "sentence"):
+        if not row[name]:
+            raise DataError(f"{where} has no {name}; every claim needs one.")
+    claim = Claim(
+        studies=tuple(row.pop("study").split(SEPARATOR)),
+        attack=_choice(where, "attack", row.pop("attack"), get_args(Attack)),
+        bound=_number(where, "bound", row.pop("bound"), float),
+        step=_number(where, "step", row.pop("step"), int),
+        kind=_choice(where, "kind", row.pop("kind"), get_args(Kind)),
+        claimed=_choice(where, "claimed", row.pop("claimed"), ("", *get_args(Relation))) or None,
+        effect=_number(where, "effect", row.pop("effect"), float),
+        **row,
+    )
+    _check(where, claim)
+    return claim
+
+
+def _check(where: str, claim: Claim) -> None:
+    if bool(claim.metric) != bool(claim.claimed):
+        raise DataError(f"{where} needs both a metric and what is claimed of it, or neither.")
+    if not claim.metric and not claim.note:
+        raise DataError(f"{where} has no metric; its note must say why nothing can test it.")
+    if claim.claimed in WITH_EFFECT and claim.effect is None:
+        raise DataError(f"{where} claims {claim.claimed!r}, but its effect does not say of what.")
+    if bool(claim.attack) != (claim.bound is not None):
+        raise DataError(f"{where} needs both an attack and its bound, or neither.")
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _number(where: str, column: str, text: str, kind: Callable[[str], Number]) -> Number | None:
+    try:
+        return kind(text) if text else None
+    except ValueError:
+        raise DataError(f"{where} has {text!r} as {column}, which is no number.") from None
+
+
+def _choice(where: str, column: str, text: str, choices: tuple[Any, ...]) -> Any:
+    if text not in choices:
+        known = ", ".join(repr(choice) for choice in choices if choice)
+        raise DataError(f"{where} has {text!r} as {column}; it must be one of {known}.")
+    return text

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.evaluate.attacks import Attack
+from sfumato.evaluation.attacks import Attack
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import Percepts

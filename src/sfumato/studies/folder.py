@@ -16,8 +16,8 @@ from sfumato.errors import DataError
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
-from sfumato.studies.claims import JudgedClaim, judge, read_claims
-from sfumato.studies.study import Study, study_from
+from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
+from sfumato.studies.study import Study, study_from, study_settings
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,16 @@ class RunFolder:
     def claims(self) -> list[JudgedClaim]:
         """What papers say about the study, and what was found."""
         return judge(read_claims(self.study.name), self.estimates.table)
+
+    @property
+    def printed(self) -> list[dict[str, Any]]:
+        """What papers print for the arms of the study."""
+        return read_printed(self.study.name)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The resolved study as plain values."""
+        return study_settings(self.study)
 
     def label_set(self, name: str) -> LabelSet:
         """Labels that the run worked with, by name."""

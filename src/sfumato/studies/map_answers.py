@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binomtest, rankdata, ttest_1samp
 
-from sfumato.evaluate.intervals import bootstrap_statistics, percentiles
-from sfumato.report.numbers import interval, number, signed
+from sfumato.evaluation.intervals import bootstrap_statistics, percentiles
+from sfumato.reporting.text import interval, number, signed
 from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import (
     Answer,

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sfumato.names import find
-from sfumato.report.drawing import Drawing, save
-from sfumato.report.page import Page, Section, write
-from sfumato.report.summary import Finding, summarise
-from sfumato.report.tables import How
-from sfumato.studies.claims import KINDS, found_text
+from sfumato.reporting.draw import Drawing, save
+from sfumato.reporting.page import Page, Section, write
+from sfumato.reporting.text import Finding, summarise
+from sfumato.reporting.tables import How
+from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import trained
+from sfumato.studies.verdicts import KINDS
 
 SectionMaker = Callable[[RunFolder], Section | None]
 

@@ -8,7 +8,7 @@ confidences of its data maps lost their values: nothing is given for them.
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sfumato.report.numbers import signed
+from sfumato.reporting.text import signed
 
 __all__ = [
     "ACCURACY",

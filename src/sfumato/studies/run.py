@@ -22,10 +22,10 @@ import tomli_w
 
 from sfumato.errors import DataError
 from sfumato.labels.files import write_labels
-from sfumato.learn.device import device_name
+from sfumato.learn.examples import device_name
 from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, fingerprint, run_sweep
 from sfumato.provenance import Step, is_simulated, to_json
-from sfumato.report.datasheet import datasheet_of, to_markdown
+from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
 from sfumato.studies.cell import pretrain
 from sfumato.studies.data import (

@@ -18,8 +18,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from sfumato.errors import DataError
-from sfumato.evaluate.attacks import Attack
-from sfumato.evaluate.corruptions import CORRUPTIONS
+from sfumato.evaluation.attacks import Attack
+from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import published_recipe
 from sfumato.learn.train import Recipe

@@ -15,21 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, assert_never
 
-from sfumato.report.numbers import ROUNDING
-from sfumato.report.summary import Kind
-
-__all__ = [
-    "CONTROL_ANSWERS",
-    "KINDS",
-    "VERDICTS",
-    "Claimed",
-    "End",
-    "Verdict",
-    "counted",
-    "overall",
-    "side",
-    "within",
-]
+from sfumato.reporting.text import ROUNDING, Kind
 
 Verdict = Literal["reproduced", "same direction", "not reproduced", "not testable here"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -119,10 +105,10 @@ def overall(verdicts: Iterable[Verdict]) -> Verdict:
     return "not testable here"
 
 
-def counted(verdicts: Iterable[Verdict]) -> str:
+def counts_text(verdicts: Iterable[Verdict]) -> str:
     """How many claims came out how.
 
-    >>> counted(["reproduced"])
+    >>> counts_text(["reproduced"])
     '1 claim: 1 reproduced, 0 same direction, 0 not reproduced, 0 not testable here.'
     """
     of = Counter(verdicts)

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from sfumato.judgments.formats.checking import (
+from sfumato.judgments.formats.reading import (
     Flaw,
     empty,
     no_number,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cifar10h import read_cifar10h
+from sfumato.judgments.formats.datasets import read_cifar10h
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import select
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cifar10n import SIDE_FILE, read_cifar10n
+from sfumato.judgments.formats.datasets import SIDE_FILE, read_cifar10n
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, duplicated, select
 from sfumato.judgments.repairs import repair_table

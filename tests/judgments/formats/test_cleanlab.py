@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cleanlab import read_cleanlab, write_cleanlab
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import read_cleanlab, write_cleanlab
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 

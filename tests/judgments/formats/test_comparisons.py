@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuestion, Comparisons
-from sfumato.judgments.formats.comparisons import read_comparisons, write_comparisons
+from sfumato.judgments.formats.own import read_comparisons, write_comparisons
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.provenance import Step, is_simulated
 

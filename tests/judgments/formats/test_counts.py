@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.counts import read_counts
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import read_counts
 from sfumato.judgments.judgments import Judgments
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.crowd import read_crowd, read_truth, write_crowd
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import read_crowd, read_truth, write_crowd
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cub_s import read_cub_s
+from sfumato.judgments.formats.datasets import read_cub_s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sfumato.judgments.formats.fashion_mnist_h import read_fashion_mnist_h
+from sfumato.judgments.formats.datasets import read_fashion_mnist_h
 from sfumato.judgments.formats.reading import ReadOptions
 
 

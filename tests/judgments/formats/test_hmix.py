@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.hmix import read_hmix, read_hmix_labels
+from sfumato.judgments.formats.datasets import read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixes import MixJudgments
 

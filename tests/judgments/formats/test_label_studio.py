@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.judgments.formats.label_studio import read_label_studio
+from sfumato.judgments.formats.platforms import read_label_studio
 from sfumato.judgments.formats.reading import ReadOptions
 
 PLAIN = ReadOptions()

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import LABELME
-from sfumato.judgments.formats.labelme import read_labelme
+from sfumato.judgments.formats.datasets import LABELME, read_labelme
 from sfumato.judgments.formats.reading import ReadOptions
 
 

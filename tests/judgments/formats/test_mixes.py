@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.mixes import read_mixes, write_mixes
+from sfumato.judgments.formats.own import read_mixes, write_mixes
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.provenance import Step, is_simulated

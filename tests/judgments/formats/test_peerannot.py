@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.peerannot import read_peerannot, write_peerannot
+from sfumato.judgments.formats.platforms import read_peerannot, write_peerannot
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask

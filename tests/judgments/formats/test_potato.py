@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.potato import read_potato
+from sfumato.judgments.formats.platforms import read_potato
 from sfumato.judgments.formats.reading import ReadOptions
 
 PLAIN = ReadOptions()

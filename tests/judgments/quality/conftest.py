@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.quality.measures import (
-    accuracy,
-    choices,
-    contains_gold,
-    copies,
-    repeats,
-    times,
-)
+from sfumato.judgments.quality.rules import accuracy, choices, contains_gold, copies, repeats, times
 from sfumato.judgments.question import ask
 from sfumato.provenance import Step
 

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.quality.measures import accuracy
-from sfumato.judgments.quality.rules import FINDING, RULES, Findings, Rule, reported, rule_with
+from sfumato.judgments.quality.rules import (
+    FINDING,
+    RULES,
+    Findings,
+    Rule,
+    accuracy,
+    reported,
+    rule_with,
+)
 from sfumato.judgments.question import ask
 
 CLASSES = ("cat", "dog", "deer")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
-from sfumato.judgments.formats.hmix import read_hmix
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixed import Mix
 from sfumato.labels.mixing import (
@@ -21,13 +20,13 @@ from sfumato.labels.mixing import (
     bootstrap_curves,
     fit_curves,
     identity_curves,
+    logistic,
     mixed_by_curves,
     mixed_rows,
     percepts_of,
     pooled_curves,
     shuffled_curves,
 )
-from sfumato.labels.mixing.curves import logistic
 
 CLASSES = ("cat", "dog", "frog")
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.class_names import CIFAR10
-from sfumato.judgments.formats.hmix import read_hmix
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixed import Mix
 from sfumato.judgments.mixes import MixJudgments
@@ -17,6 +16,7 @@ from sfumato.labels.labelset import NOT_RECORDED, LabelSet, hard_labels
 from sfumato.labels.mixing import (
     GAMMA,
     Percepts,
+    SmoothingForm,
     human_matched,
     human_matched_crowd,
     percepts_of,
@@ -24,7 +24,6 @@ from sfumato.labels.mixing import (
     shuffled_percepts,
     smoothing_share,
 )
-from sfumato.labels.mixing.percepts import SmoothingForm
 
 CLASSES = ("cat", "dog", "frog", "ship")
 ENDS = hard_labels(("a", "b", "c"), CLASSES, np.arange(3))

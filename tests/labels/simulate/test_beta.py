@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import DataError
-from sfumato.labels.simulate.beta import ENDPOINT, Beta, fit_beta
+from sfumato.labels.simulate.crowd import ENDPOINT, Beta, fit_beta
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.71, 0.33), (2.97, 0.11), (0.61, 1.90), (5.0, 5.0)])

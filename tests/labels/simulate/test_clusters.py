@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.labels.simulate.clusters import distance_labels, gaussian_clusters
+from sfumato.labels.simulate.crowd import distance_labels, gaussian_clusters
 from sfumato.provenance import is_simulated
 
 

@@ -11,7 +11,7 @@ from sfumato.judgments.question import ask
 from sfumato.labels.build import build
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate import simulate
-from sfumato.labels.simulate.extend import extend, items_without_answers, simulated_items
+from sfumato.labels.simulate.run import extend, items_without_answers, simulated_items
 from sfumato.provenance import Step, is_simulated
 
 CLASSES = ("cat", "dog", "frog")

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.labels.simulate.habits import NOBODY, Habits, SeenHabits, fit_habits
-from sfumato.labels.simulate.marginals import TwoChoices
+from sfumato.labels.simulate.top_two import NOBODY, Habits, SeenHabits, TwoChoices, fit_habits
 
 DRAWN = np.array([[100, NOBODY, 1], [60, 30, 2], [50, np.nan, 3], [90, 10, 4]])
 

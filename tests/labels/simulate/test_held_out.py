@@ -6,14 +6,15 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate.beta import Beta
-from sfumato.labels.simulate.habits import Habits, HabitsName
+from sfumato.labels.simulate.crowd import Beta
 from sfumato.labels.simulate.held_out import (
+    MARGINALS,
+    SPREAD,
     HeldOut,
     HoldOut,
     _Half,
@@ -21,9 +22,13 @@ from sfumato.labels.simulate.held_out import (
     held_out_check,
     held_out_table,
 )
-from sfumato.labels.simulate.marginals import TwoChoices
-from sfumato.labels.simulate.top_two import TopTwoModel, simulate_top_two
-from sfumato.labels.simulate.two_sample import MARGINALS, SPREAD
+from sfumato.labels.simulate.top_two import (
+    Habits,
+    HabitsName,
+    TopTwoModel,
+    TwoChoices,
+    simulate_top_two,
+)
 
 CLASSES = ("cat", "deer", "dog", "frog")
 APART = np.ones((4, 4)) - np.eye(4)

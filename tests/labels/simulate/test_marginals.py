@@ -5,7 +5,7 @@ import pytest
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
-from sfumato.labels.simulate.marginals import compare_marginals, two_choices
+from sfumato.labels.simulate.top_two import compare_marginals, two_choices
 
 CLASSES = ("cat", "deer", "dog")
 SAME_TWICE = '{"first": "cat", "first_percent": "80", "second": "cat", "second_percent": "20"}'

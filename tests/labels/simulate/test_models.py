@@ -6,13 +6,10 @@ import pytest
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate.beta import Beta
-from sfumato.labels.simulate.habits import SeenHabits
-from sfumato.labels.simulate.models import load_model, save_model
-from sfumato.labels.simulate.top_two import TopTwoModel, published_top_two
-from sfumato.labels.simulate.triplets import NoisyChannel
-from sfumato.labels.simulate.voters import Voters, skilled_voters
-from sfumato.labels.simulate.yes_no_unsure import UnsurePeople
+from sfumato.labels.simulate import load_model, save_model
+from sfumato.labels.simulate.crowd import Beta
+from sfumato.labels.simulate.people import NoisyChannel, UnsurePeople, Voters, skilled_voters
+from sfumato.labels.simulate.top_two import SeenHabits, TopTwoModel, published_top_two
 from sfumato.provenance import Step
 
 LABELS = LabelSet(

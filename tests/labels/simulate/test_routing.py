@@ -3,7 +3,7 @@ import pytest
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate.routing import Thresholds, route_high, route_items
+from sfumato.labels.simulate.crowd import Thresholds, route_high, route_items
 
 
 def test_items_between_the_thresholds_go_to_the_nearer() -> None:

@@ -7,11 +7,9 @@ from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate import simulate
-from sfumato.labels.simulate.habits import SeenHabits
-from sfumato.labels.simulate.models import load_model
+from sfumato.labels.simulate import load_model, simulate
 from sfumato.labels.simulate.run import SimulationSettings, check_habits, run_simulation
-from sfumato.labels.simulate.top_two import TopTwoModel
+from sfumato.labels.simulate.top_two import SeenHabits, TopTwoModel
 from sfumato.provenance import Step
 
 CLASSES = ("cat", "dog", "frog")

@@ -5,11 +5,9 @@ import pytest
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.labels.simulate import SIMULATORS, simulate
-from sfumato.labels.simulate.models import load_model, save_model
+from sfumato.labels.simulate import SIMULATORS, load_model, save_model, simulate
+from sfumato.labels.simulate.people import NoisyChannel, UnsurePeople
 from sfumato.labels.simulate.top_two import TopTwoModel
-from sfumato.labels.simulate.triplets import NoisyChannel
-from sfumato.labels.simulate.yes_no_unsure import UnsurePeople
 from sfumato.provenance import Step, is_simulated
 
 LABELS = LabelSet(

@@ -9,25 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.cifar10s import read_cifar10s
+from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, judgments_from, select
 from sfumato.judgments.question import ask
 from sfumato.labels.build import build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.labels.simulate.beta import Beta
-from sfumato.labels.simulate.habits import Habits, HabitsName
-from sfumato.labels.simulate.marginals import compare_marginals, two_choices
-from sfumato.labels.simulate.routing import route_items
+from sfumato.labels.simulate.crowd import Beta, route_items
 from sfumato.labels.simulate.top_two import (
     CIFAR10S_HABITS,
+    Habits,
+    HabitsName,
     TopTwoModel,
     _written,
+    compare_marginals,
     draw_choices,
     fit_top_two,
     published_top_two,
     simulate_top_two,
+    two_choices,
 )
 from sfumato.provenance import Step, is_simulated
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.labels.simulate.clusters import gaussian_clusters
-from sfumato.labels.simulate.triplets import (
+from sfumato.labels.simulate.crowd import gaussian_clusters
+from sfumato.labels.simulate.people import (
     NoisyChannel,
     closer_by_position,
     closer_by_similarity,

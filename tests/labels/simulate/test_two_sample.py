@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from sfumato.evaluate.intervals import holm as holm_of_evaluate
-from sfumato.labels.simulate.marginals import TwoChoices
-from sfumato.labels.simulate.two_sample import (
+from sfumato.evaluation.intervals import holm as holm_of_evaluate
+from sfumato.labels.simulate.held_out import (
     MARGINALS,
     holm,
     mean_of,
@@ -17,6 +16,7 @@ from sfumato.labels.simulate.two_sample import (
     swap_values,
     values_of,
 )
+from sfumato.labels.simulate.top_two import TwoChoices
 
 
 def rng() -> np.random.Generator:

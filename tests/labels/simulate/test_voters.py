@@ -8,8 +8,8 @@ from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.labels.simulate.beta import Beta
-from sfumato.labels.simulate.voters import Voters, fit_voters, simulate_votes, skilled_voters
+from sfumato.labels.simulate.crowd import Beta
+from sfumato.labels.simulate.people import Voters, fit_voters, simulate_votes, skilled_voters
 from sfumato.provenance import is_simulated
 
 CLASSES = ("cat", "deer", "dog")

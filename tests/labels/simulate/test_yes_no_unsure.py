@@ -11,7 +11,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate.yes_no_unsure import (
+from sfumato.labels.simulate.people import (
     Rates,
     UnsurePeople,
     answer_rates,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.learn.ambiguous.choice import choose, entropy_strata
+from sfumato.learn.ambiguous.generate import choose, entropy_strata
 
 
 def chosen(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import hard_labels
-from sfumato.learn.ambiguous.committee import (
+from sfumato.learn.ambiguous.models import (
     beliefs_of,
     default_network,
     mutual_information,

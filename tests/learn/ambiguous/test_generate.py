@@ -11,7 +11,7 @@ from sfumato.data import digits
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.ambiguous import AmbiguousImages, AmbiguousRecipe, VaeRecipe, generate
-from sfumato.learn.ambiguous.pairs import draw_pairs
+from sfumato.learn.ambiguous.generate import draw_pairs
 from sfumato.learn.examples import Examples
 from sfumato.provenance import is_simulated
 

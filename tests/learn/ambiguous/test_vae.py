@@ -9,8 +9,8 @@ from torch.distributions import Independent, Normal, kl_divergence
 
 from sfumato.data import digits
 from sfumato.errors import DataError
-from sfumato.learn.ambiguous.pairs import Pairs, mixed_latents
-from sfumato.learn.ambiguous.vae import (
+from sfumato.learn.ambiguous.generate import Pairs, mixed_latents
+from sfumato.learn.ambiguous.models import (
     TrainedVae,
     VaeRecipe,
     decode,

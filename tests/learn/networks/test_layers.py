@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from sfumato.learn.networks.layers import GlobalMean, PadChannels, PreActivated, Sum, stage
+from sfumato.learn.networks.blocks import GlobalMean, PadChannels, PreActivated, Sum, stage
 
 
 def test_global_mean_is_the_mean_of_each_channel() -> None:

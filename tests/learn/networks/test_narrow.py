@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sfumato.learn.networks.narrow import NarrowConv, PooledConv
+from sfumato.learn.networks.blocks import NarrowConv, PooledConv
 
 SHAPES = [(3, 1, 28, 28), (2, 3, 12, 16), (2, 1, 13, 15), (1, 3, 12, 12)]
 

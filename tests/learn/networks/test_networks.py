@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.learn.networks import NETWORKS, ImageShape, Network, build_network, features
-from sfumato.learn.networks.layers import PreActivated
+from sfumato.learn.networks.blocks import PreActivated
 
 # Published or measured with the published code: trainable parameters.
 PARAMETERS = {

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfumato.learn.networks import Network, build_network
-from sfumato.learn.networks.shake_shake import _Block, _TwoGrids, shake
+from sfumato.learn.networks.models import _ShakeBlock, _TwoGrids, shake
 
 NAME = "shake_shake_26_2x64d_SSI_cutout16"
 
@@ -13,10 +13,10 @@ def column(values: list[float]) -> Tensor:
     return torch.tensor(values, dtype=torch.float64).reshape(-1, 1, 1, 1)
 
 
-def small_block() -> _Block:
+def small_block() -> _ShakeBlock:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return _Block(2, 2, 1)
+        return _ShakeBlock(2, 2, 1)
 
 
 unit = st.floats(0, 1, exclude_max=True)

@@ -19,8 +19,8 @@ from sfumato.labels.signals import entropy, non_max_mass
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
 from sfumato.learn.train import Recipe
-from sfumato.report.page import Page
-from sfumato.report.tables import Table
+from sfumato.reporting.page import Page
+from sfumato.reporting.tables import Table
 from sfumato.scores import Difference, read_differences, read_scores
 from sfumato.studies.comparison import families, label_sets
 from sfumato.studies.comparison.cifar10h import splits

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.judgments.mixed import Mix
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
-from sfumato.labels.mixing import Percepts
-from sfumato.labels.mixing.curves import Curves
+from sfumato.labels.mixing import Curves, Percepts
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
 from sfumato.learn.mixing import mix_targets

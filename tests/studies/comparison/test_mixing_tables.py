@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.judgments.mixed import mix_named
 from sfumato.labels.labelset import CrowdLabels
 from sfumato.learn.folds import Split

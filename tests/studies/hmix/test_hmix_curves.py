@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.judgments.formats.class_names import CIFAR10
-from sfumato.judgments.formats.hmix import read_hmix
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.labels.mixing import fit_curves, percepts_of
-from sfumato.labels.mixing.curves import logistic
+from sfumato.labels.mixing import fit_curves, logistic, percepts_of
 from sfumato.studies.hmix.curves import bend, class_pairs, fitted_logistics
 
 SHOWN = np.array([0.1, 0.25, 0.5, 0.75, 0.9])

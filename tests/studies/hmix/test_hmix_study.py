@@ -30,7 +30,7 @@ def folder(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert isinstance(study, HMixStudy)
     place = tmp_path_factory.mktemp("hmix")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.report.drawing.png_bytes", lambda drawing: b"")  # slow, and as SVG
+        patch.setattr("sfumato.reporting.draw.png_bytes", lambda drawing: b"")  # slow, and as SVG
         done = run_study(replace(study, draws=100), place, data=data_folder)
     assert (done.done, done.failed, done.report) == (1, 0, place / "report.html")
     return place

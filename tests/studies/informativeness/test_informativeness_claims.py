@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.plan.grid import SCHEMA
-from sfumato.plan.information import constraints
+from sfumato.planning.grid import SCHEMA
+from sfumato.planning.information import constraints
 from sfumato.studies.answers import Found
 from sfumato.studies.informativeness.answers import (
     Told,

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
 from sfumato.learn.sweep import Cell, Done, Failed, Progress, run_sweep
-from sfumato.plan.grid import default_points, expected_work, run_grid
-from sfumato.plan.worlds import Ask, Point
+from sfumato.planning.grid import default_points, expected_work, run_grid
+from sfumato.planning.worlds import Ask, Point
 from sfumato.studies.files import kind_of
 from sfumato.studies.finished import Finished
 from sfumato.studies.informativeness import run as grid_run

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.plan.grid import SCHEMA
+from sfumato.planning.grid import SCHEMA
 from sfumato.studies.informativeness.answers import Told
 from sfumato.studies.informativeness.cells import THINNED, grid_cells, thin_points
 from sfumato.studies.informativeness.grids import GRIDS

@@ -121,7 +121,7 @@ def test_table_shows_the_papers_number_behind_ours(run: RescoreRun) -> None:
 
 def test_report_is_drawn_from_the_files_alone(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.report.drawing.png_bytes", lambda drawing: b"")  # slow, and as SVG
+        patch.setattr("sfumato.reporting.draw.png_bytes", lambda drawing: b"")  # slow, and as SVG
         page = draw_report(folder).read_text(encoding="utf-8")
 
     assert "class-level oracle" in page

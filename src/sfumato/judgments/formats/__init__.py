@@ -8,24 +8,45 @@ from typing import Any, Literal, TypeVar
 
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
-from sfumato.judgments.formats.choices import PSEUDONYMS
-from sfumato.judgments.formats.cifar10h import read_cifar10h
-from sfumato.judgments.formats.cifar10n import read_cifar10n
-from sfumato.judgments.formats.cifar10s import read_cifar10s
-from sfumato.judgments.formats.cleanlab import read_cleanlab, write_cleanlab
-from sfumato.judgments.formats.comparisons import read_comparisons, write_comparisons
-from sfumato.judgments.formats.counts import read_counts
-from sfumato.judgments.formats.crowd import read_crowd, write_crowd
-from sfumato.judgments.formats.cub_s import read_cub_s
-from sfumato.judgments.formats.fashion_mnist_h import read_fashion_mnist_h
-from sfumato.judgments.formats.hmix import read_hmix, read_hmix_labels
-from sfumato.judgments.formats.label_studio import read_label_studio
-from sfumato.judgments.formats.labelme import read_labelme
-from sfumato.judgments.formats.mixes import read_mixes, write_mixes
-from sfumato.judgments.formats.own import read_own, write_own
-from sfumato.judgments.formats.peerannot import read_peerannot, write_peerannot
-from sfumato.judgments.formats.potato import read_potato
-from sfumato.judgments.formats.reading import PLATFORM_ID, Key, ReadOptions, pseudonym, pseudonymous
+from sfumato.judgments.formats.datasets import (
+    read_cifar10h,
+    read_cifar10n,
+    read_cifar10s,
+    read_cub_s,
+    read_fashion_mnist_h,
+    read_hmix,
+    read_hmix_labels,
+    read_labelme,
+)
+from sfumato.judgments.formats.own import (
+    read_comparisons,
+    read_mixes,
+    read_own,
+    write_comparisons,
+    write_mixes,
+    write_own,
+)
+from sfumato.judgments.formats.platforms import (
+    read_label_studio,
+    read_peerannot,
+    read_potato,
+    write_peerannot,
+)
+from sfumato.judgments.formats.reading import (
+    PLATFORM_ID,
+    PSEUDONYMS,
+    Key,
+    ReadOptions,
+    pseudonym,
+    pseudonymous,
+)
+from sfumato.judgments.formats.tables import (
+    read_cleanlab,
+    read_counts,
+    read_crowd,
+    write_cleanlab,
+    write_crowd,
+)
 from sfumato.judgments.judgments import Judgments, Rejected, Remark
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.names import find

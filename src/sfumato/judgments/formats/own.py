@@ -5,34 +5,178 @@
 """
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.beside import read_beside, write_beside
-from sfumato.judgments.formats.choices import PSEUDONYMS, classes_among
-from sfumato.judgments.formats.fields import set_aside, typed_fields
-from sfumato.judgments.formats.json_text import is_utf8
-from sfumato.judgments.formats.question_file import kind_of, preset_question, stored_question
+from sfumato.judgments.comparisons import (
+    COMPARISON_COLUMNS,
+    COMPARISON_QUESTIONS,
+    ComparisonQuestion,
+    Comparisons,
+    comparison_question_from_json,
+)
 from sfumato.judgments.formats.reading import (
     CHUNK,
+    PSEUDONYMS,
+    Flaw,
     Key,
     ReadOptions,
     Rows,
+    by_line,
+    classes_among,
+    empty,
+    is_utf8,
+    no_number,
+    no_whole_number,
+    no_word,
     open_text,
+    people,
     pseudonymous,
     read_csv_rows,
+    sound_rows,
 )
-from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
-from sfumato.judgments.judgments import COLUMNS, Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.formats.writing import (
+    kind_of,
+    preset_question,
+    question_file,
+    read_beside,
+    refuse_platform_ids,
+    stored_question,
+    whole_file,
+    write_beside,
+)
+from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
 from sfumato.judgments.question import Question
 from sfumato.provenance import Step, fingerprint_file
 
-__all__ = ["read_own", "write_own"]
+# Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a row cannot be read."""
+
+    field: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The columns of ``COLUMNS`` in their types, and the first fault of each unsound row."""
+
+    table: pl.DataFrame
+    faults: dict[int, Fault]
+
+    @property
+    def sound(self) -> pl.Series:
+        """Whether each row can be read."""
+        rows = pl.Series(list(self.faults), dtype=pl.UInt32)
+        return pl.repeat(True, len(self.table), eager=True).scatter(rows, False)
+
+
+def typed_fields(table: pl.DataFrame) -> Fields:
+    """Check every field of a table that has all columns; texts may stand for numbers.
+
+    >>> from sfumato.judgments.judgments import COLUMNS
+    >>> row = {**dict.fromkeys(COLUMNS), "item": "a", "answer": '"cat"', "seconds": "3 s"}
+    >>> typed_fields(pl.DataFrame([row])).faults
+    {0: Fault(field='seconds', reason="'3 s' is not a number of seconds")}
+    """
+    faults: dict[int, Fault] = {}
+    for name in ("item", "answer"):
+        for row in table[name].is_null().arg_true():
+            faults.setdefault(row, Fault(name, "empty"))
+    typed = []
+    for name, (read, expected) in _READ.items():
+        given = table[name]
+        values = read(given).alias(name)
+        for row in (given.is_not_null() & values.is_null()).arg_true():
+            faults.setdefault(row, Fault(name, f"{_shown(given[row])} is not {expected}"))
+        typed.append(values)
+    return Fields(table.with_columns(typed), faults)
+
+
+def set_aside(
+    table: pl.DataFrame, faults: dict[int, Fault], *, file: str, lines: Sequence[int]
+) -> list[Rejected]:
+    """The rows with faults, as they stood in the file."""
+    aside = []
+    for row, fault in sorted(faults.items()):
+        fields = {name: value for name, value in table.row(row, named=True).items() if value}
+        text = json.dumps(fields, ensure_ascii=False, default=str)
+        aside.append(Rejected(file, lines[row], fault.field, fault.reason, text[:200]))
+    return aside
+
+
+def _numbers(values: pl.Series) -> pl.Series:
+    if values.dtype.is_numeric():
+        return values.cast(pl.Float64)
+    return values.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _seconds(values: pl.Series) -> pl.Series:
+    numbers = _numbers(values)
+    return numbers.set(~(numbers.is_finite() & (numbers >= 0)), None)
+
+
+def _order(values: pl.Series) -> pl.Series:
+    text = values.cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0*$", "$1")
+    whole = text.cast(pl.Int64, strict=False)
+    return whole.set(whole < 0, None)
+
+
+def _view(values: pl.Series) -> pl.Series:
+    text = values.cast(pl.String).str.strip_chars()
+    return text.set(~text.is_in(VIEWS), None)
+
+
+def _true_or_false(values: pl.Series) -> pl.Series:
+    text = values.cast(pl.String).str.strip_chars().str.to_lowercase()
+    meaning = {"true": True, "1": True, "false": False, "0": False}
+    return text.replace_strict(meaning, default=None, return_dtype=pl.Boolean)
+
+
+def _input_seconds(values: pl.Series) -> pl.Series:
+    text = values.cast(pl.String)
+    wrong = [given for given in text.drop_nulls().unique() if not _holds_seconds(given)]
+    return text.set(text.is_in(wrong), None)
+
+
+def _holds_seconds(text: str) -> bool:
+    try:
+        held: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(held, dict) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        for value in held.values()
+    )
+
+
+_READ: dict[str, tuple[Callable[[pl.Series], pl.Series], str]] = {
+    "seconds": (_seconds, "a number of seconds"),
+    "order": (_order, "a place in the session"),
+    "view": (_view, f"one of {', '.join(VIEWS)}"),
+    "completed": (_true_or_false, "true or false"),
+    "simulated": (_true_or_false, "true or false"),
+    "input_seconds": (_input_seconds, "a JSON object from inputs to seconds"),
+}
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return repr(text if len(text) <= 60 else text[:57] + "…")
+
+
+# Read and write our own files: a judgments table as Parquet, JSONL or CSV, the question beside it.
 
 NEEDED = ("item", "answer")
 
@@ -264,3 +408,140 @@ def _unknown_gold(table: pl.DataFrame, question: Question) -> list[Remark]:
     if unknown.is_empty():
         return []
     return [Remark("gold is none of the classes", len(unknown), unknown[0])]
+
+
+# Read and write ``Comparisons`` as CSV or Parquet, with their question as JSON beside it.
+
+
+def read_comparisons(path: Path, options: ReadOptions) -> Comparisons:
+    """Read ratings of pairs, or triplets, from a CSV or Parquet file.
+
+    Pairs need the columns first, second and rating; triplets item, first, second and closer,
+    which says "first" or "second". Without ``NAME.question.json`` beside the table its
+    columns tell the kind, and the question is the preset's.
+    """
+    rows = _comparison_rows(path, options)
+    stored, earlier = read_beside(path)
+    question = _question(path, stored, rows.table.columns)
+    columns = COMPARISON_COLUMNS[question.kind]
+    needed = [name for name in columns if name in ("item", "first", "second", "rating", "closer")]
+    missing = [name for name in needed if name not in rows.table.columns]
+    if missing:
+        raise DataError(
+            f"{path.name} has no column {missing[0]!r}; comparisons of the kind "
+            f"{question.kind!r} need {', '.join(needed)}."
+        )
+    absent = [name for name in columns if name not in rows.table.columns]
+    given = rows.table.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+    names, remarks = people(given["annotator"], options.key)
+    kept, _, rejected = sound_rows(
+        given.with_columns(names.alias("annotator")),
+        [*(empty(given, name) for name in needed), *_flaws(given, question)],
+        lines=rows.lines,
+        file=path.name,
+    )
+    step = Step("read comparisons", {"kind": question.kind}, {path.name: fingerprint_file(path)})
+    return Comparisons(
+        question,
+        kept.select(*columns),
+        by_line(rows.rejected, rejected),
+        tuple(remarks),
+        (*earlier, step),
+    )
+
+
+def write_comparisons(comparisons: Comparisons, path: Path) -> None:
+    """Write comparisons as CSV or Parquet, and their question beside them."""
+    refuse_platform_ids(comparisons.table)
+    match path.suffix.lower():
+        case ".csv":
+            with whole_file(path) as part:
+                comparisons.table.write_csv(part)
+        case ".parquet":
+            with whole_file(path) as part:
+                comparisons.table.write_parquet(part)
+        case other:
+            raise DataError(f"Comparisons are written as .csv or .parquet, not as {other!r}.")
+    write_beside(path, comparisons.question.to_json(), comparisons.provenance)
+
+
+def _comparison_rows(path: Path, options: ReadOptions) -> Rows:
+    if path.suffix.lower() != ".parquet":
+        return read_csv_rows(path, needed=("first", "second"), progress=options.progress)
+    try:
+        table = pl.read_parquet(path).cast(pl.String)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{path} cannot be read as Parquet: {error}.") from None
+    options.progress(len(table), len(table))
+    return Rows(table, list(range(1, len(table) + 1)), [])
+
+
+def _question(path: Path, stored: dict[str, Any], columns: list[str]) -> ComparisonQuestion:
+    if stored:
+        return comparison_question_from_json(stored, where=question_file(path).name)
+    return COMPARISON_QUESTIONS["triplets" if "closer" in columns else "pairs"]
+
+
+def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
+    flaws = [
+        no_number(given, "seconds", low=0, high=math.inf),
+        no_whole_number(given, "order"),
+        no_word(given, "view", VIEWS),
+        Flaw(
+            "second",
+            "an item compared with itself",
+            given["second"],
+            given["first"] == given["second"],
+        ),
+    ]
+    if question.scale is None:
+        return [*flaws, no_word(given, "closer", ("first", "second"))]
+    low, high = question.scale
+    return [*flaws, no_number(given, "rating", low=low, high=high)]
+
+
+# Read and write ``MixJudgments`` as a CSV file with the columns of ``MIX_COLUMNS``.
+
+SHARES = ("shown", "perceived", "confidence")
+MIX_NEEDED = ("mix", "perceived", "task")
+
+
+def read_mixes(path: Path, options: ReadOptions) -> MixJudgments:
+    """Read mix judgments; columns besides mix, perceived and task may be missing or empty."""
+    rows = read_csv_rows(path, needed=MIX_NEEDED, progress=options.progress)
+    absent = [name for name in MIX_COLUMNS if name not in rows.table.columns]
+    given = rows.table.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+    flaws = [
+        *(empty(given, name) for name in MIX_NEEDED),
+        *(no_number(given, name, low=0, high=1) for name in SHARES),
+        no_number(given, "seconds", low=0, high=math.inf),
+        no_whole_number(given, "order"),
+        no_word(given, "view", VIEWS),
+        no_word(given, "task", list(MIX_TASKS)),
+    ]
+    names, remarks = people(given["annotator"], options.key)
+    kept, _, rejected = sound_rows(
+        given.with_columns(names.alias("annotator")), flaws, lines=rows.lines, file=path.name
+    )
+    _, earlier = read_beside(path)
+    step = Step("read mixes", {}, {path.name: fingerprint_file(path)})
+    return MixJudgments(
+        kept.select(*MIX_COLUMNS),
+        by_line(rows.rejected, rejected),
+        tuple(remarks),
+        (*earlier, step),
+    )
+
+
+def write_mixes(mixes: MixJudgments, path: Path) -> None:
+    """Write mix judgments as CSV, and beside it as JSON what was asked and the provenance.
+
+    Rows that were set aside are not written.
+    """
+    if path.suffix.lower() != ".csv":
+        raise DataError(f"Mix judgments are written as .csv, not as {path.name!r}.")
+    refuse_platform_ids(mixes.table)
+    with whole_file(path) as part:
+        mixes.table.write_csv(part)
+    asked = {task: MIX_TASKS[task] for task in mixes.table["task"].unique().sort()}
+    write_beside(path, {"kind": "mixes", "wording": asked}, mixes.provenance)

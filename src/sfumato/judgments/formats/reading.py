@@ -7,6 +7,8 @@ Every reader is a function of a path and ``ReadOptions`` that returns ``Judgment
 import csv
 import hashlib
 import hmac
+import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,26 +16,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Any, NamedTuple, Protocol, TextIO, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Rejected
-
-__all__ = [
-    "PLATFORM_ID",
-    "Key",
-    "Progress",
-    "ReadOptions",
-    "Rows",
-    "clean_id",
-    "open_text",
-    "pseudonym",
-    "pseudonymous",
-    "read_classes",
-    "read_csv_rows",
-]
+from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.question import ask
+from sfumato.names import sorted_names
+from sfumato.provenance import Step, fingerprint_file
 
 Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
@@ -247,3 +240,362 @@ def _columns(header: Sequence[str], rows: list[list[str]]) -> pl.DataFrame:
     return pl.DataFrame(series).with_columns(
         pl.when(pl.all() != "").then(pl.all()).otherwise(None).name.keep()
     )
+
+
+# Turn a JSON text into its elements one by one, each with the line it starts in.
+
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+class Member(NamedTuple):
+    """A member of a JSON object, and where its value begins."""
+
+    line: int
+    name: str
+    value: Any
+    start: int
+
+
+def read_json_text(path: Path) -> str:
+    """The text of a JSON file; an empty one is an error."""
+    with open_text(path) as file:
+        text = file.read()
+    if not text.strip():
+        raise DataError(f"{path.name} is empty; expected JSON.")
+    return text
+
+
+def whole(text: str, *, file: str) -> Any:
+    """The value of a JSON text."""
+    value, end = _decode(text, _skip(text, 0), file)
+    _expect_end(text, end, file)
+    return value
+
+
+def elements(text: str, *, file: str) -> Iterator[tuple[int, Any]]:
+    """Line and value of each element of a list; of the whole text if it is no list.
+
+    >>> list(elements('[1,\\n {"a": 2}]', file="example.json"))
+    [(1, 1), (2, {'a': 2})]
+    """
+    at = _skip(text, 0)
+    line = 1 + text.count("\n", 0, at)
+    if not text.startswith("[", at):
+        yield line, whole(text, file=file)
+        return
+    seen, end = at, _skip(text, at + 1)
+    while not text.startswith("]", end):
+        line += text.count("\n", seen, end)
+        seen = end
+        value, end = _decode(text, end, file)
+        yield line, value
+        end = _next(text, end, "]", file)
+    _expect_end(text, end + 1, file)
+
+
+def members(text: str, *, file: str, start: int = 0) -> Iterator[Member]:
+    """The members of the object that begins at ``start``; a name that occurs twice comes twice.
+
+    >>> [(line, name) for line, name, value, start in members('{"a": 1,\\n"a": 2}', file="x.json")]
+    [(1, 'a'), (2, 'a')]
+    """
+    seen = _skip(text, start)
+    line = 1 + text.count("\n", 0, seen)
+    if not text.startswith("{", seen):
+        raise _broken(text, seen, file, "expected a JSON object")
+    at = _skip(text, seen + 1)
+    while not text.startswith("}", at):
+        line += text.count("\n", seen, at)
+        seen = at
+        name, at = _decode(text, at, file)
+        at = _skip(text, at)
+        if not isinstance(name, str) or not text.startswith(":", at):
+            raise _broken(text, at, file, "not JSON (expected a name and a colon)")
+        begins = _skip(text, at + 1)
+        value, at = _decode(text, begins, file)
+        yield Member(line, name, value, begins)
+        at = _next(text, at, "}", file)
+    if start == 0:
+        _expect_end(text, at + 1, file)
+
+
+def plain_text(value: Any) -> str | None:
+    """An id or label as text: texts stay, whole numbers lose a ``.0``; None for anything else.
+
+    >>> plain_text("cat"), plain_text(3), plain_text(3.0), plain_text([3]), plain_text(True)
+    ('cat', '3', '3', None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str) and value.strip() and is_utf8(value):
+        return value.strip()
+    return None
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be stored: JSON escapes can spell half a surrogate pair.
+
+    >>> is_utf8("\\u00e9"), is_utf8("\\ud800")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _decode(text: str, at: int, file: str) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+    except (ValueError, RecursionError):  # a number or a nesting beyond what Python reads
+        raise _broken(text, at, file, "a number too large or a nesting too deep") from None
+
+
+def _skip(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    assert space is not None
+    return space.end()
+
+
+def _next(text: str, at: int, close: str, file: str) -> int:
+    """From the end of an element to the next one, or to the closing bracket."""
+    at = _skip(text, at)
+    if text.startswith(close, at):
+        return at
+    if not text.startswith(",", at):
+        raise _broken(text, at, file, f"not JSON (expected ',' or {close!r})")
+    at = _skip(text, at + 1)
+    if text.startswith(close, at):
+        raise _broken(text, at, file, f"not JSON (a comma before {close!r})")
+    return at
+
+
+def _expect_end(text: str, at: int, file: str) -> None:
+    at = _skip(text, at)
+    if at < len(text):
+        raise _broken(text, at, file, "not JSON (text after the end)")
+
+
+def _broken(text: str, at: int, file: str, what: str) -> DataError:
+    return DataError(f"{file}, line {1 + text.count(chr(10), 0, at)}: {what}.")
+
+
+# Turn items, annotators and one label each into choose-one judgments.
+
+PSEUDONYMS = "platform ids replaced by pseudonyms"
+"""What a remark says when people's ids were replaced; its count is people."""
+
+MOST_CLASSES = 5_000
+"""More different labels than this are free text, unless the user names the classes."""
+
+
+def judgments_of_choices(
+    path: Path,
+    table: pl.DataFrame,
+    *,
+    lines: Sequence[int] | pl.Series,
+    rejected: Sequence[Rejected],
+    remarks: Sequence[Remark],
+    options: ReadOptions,
+    format_name: str,
+) -> Judgments:
+    """Choose-one judgments from the text columns item, annotator and label.
+
+    A row without item or label is set aside, one without annotator stays: its vote counts.
+    """
+    if options.question not in (None, "choose-one"):
+        raise DataError(
+            f"The format {format_name!r} holds one label a judgment, so its question is "
+            f"'choose-one', not {options.question!r}."
+        )
+    place = pl.Series(lines, dtype=pl.Int64)
+    table, noted = _tidy(table, options)
+    whole = table["item"].is_not_null() & table["label"].is_not_null()
+    aside = [
+        Rejected(path.name, line, "item" if item is None else "label", "empty", _shown(item, label))
+        for line, item, label in zip(
+            place.filter(~whole), *table.filter(~whole).select("item", "label"), strict=True
+        )
+    ]
+    table = table.filter(whole)
+    question = ask("choose-one", classes_among(table["label"], options.classes, file=path.name))
+    return judgments_from(
+        question,
+        table.select("item", "annotator", answer=_as_json(table["label"])),
+        file=path.name,
+        lines=place.filter(whole).to_numpy(),
+        rejected=[*rejected, *aside],
+        remarks=[*remarks, *noted],
+        provenance=(Step(f"read {format_name}", {}, {path.name: fingerprint_file(path)}),),
+    )
+
+
+def classes_among(labels: pl.Series, named: Sequence[str] | None, *, file: str) -> tuple[str, ...]:
+    """The classes that the user named, otherwise the different labels in natural order."""
+    if named is not None:
+        return tuple(named)
+    found = labels.drop_nulls().unique()
+    if len(found) > MOST_CLASSES:
+        raise DataError(
+            f"{file} holds {len(found):,} different labels, such as {found.min()!r} and "
+            f"{found.max()!r}: too many to be taken for classes. Name the classes (--classes)."
+        )
+    if len(found) < 2:
+        only = f"only the label {found[0]!r}" if len(found) else "no label"
+        raise DataError(f"{file} holds {only}; name all classes (--classes).")
+    return tuple(sorted_names(found.to_list()))
+
+
+def tidy_ids(values: pl.Series) -> tuple[pl.Series, int]:
+    """Ids without spaces around them; back as integers if a spreadsheet made all of them floats.
+
+    >>> tidy_ids(pl.Series([" 4.0", None, "17.0"]))[0].to_list()
+    ['4', None, '17']
+    >>> tidy_ids(pl.Series(["1.0", "1.1"]))[0].to_list()
+    ['1.0', '1.1']
+    """
+    stripped = values.str.strip_chars()
+    stripped = stripped.set(stripped == "", None)
+    floats = stripped.drop_nulls().str.contains(r"^\d+\.0+$")
+    if floats.all() and len(floats):
+        return clean_id(stripped)
+    return stripped, 0
+
+
+def _tidy(table: pl.DataFrame, options: ReadOptions) -> tuple[pl.DataFrame, list[Remark]]:
+    remarks = []
+    for name in ("item", "annotator", "label"):
+        values, floats = tidy_ids(table[name])
+        if name == "label" and floats and table["label"].is_in(list(options.classes or ())).any():
+            continue  # the user says that these are the names
+        table = table.with_columns(values.alias(name))
+        if floats:
+            remarks.append(Remark(f"{name} written as a float, read as an integer", floats))
+    nameless = table["annotator"].null_count()
+    if nameless:
+        remarks.append(Remark("no annotator recorded", nameless))
+    people, replaced = pseudonymous(table["annotator"], options.key)
+    if replaced:
+        remarks.append(Remark(PSEUDONYMS, replaced))
+    return table.with_columns(people.alias("annotator")), remarks
+
+
+def _as_json(labels: pl.Series) -> pl.Series:
+    found = labels.unique().to_list()
+    as_json = [json.dumps(label, ensure_ascii=False) for label in found]
+    return labels.replace_strict(found, as_json, return_dtype=pl.String)
+
+
+def _shown(item: str | None, label: str | None) -> str:
+    return f"item {item!r}, label {label!r}"
+
+
+# Set rows of a table aside, each with the field that is wrong and the reason.
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What is wrong with a column, and in which rows."""
+
+    field: str
+    """The column of the file."""
+    reason: str
+    found: pl.Series
+    """What stands in the column."""
+    rows: pl.Series
+    """True where it is wrong; null counts as right."""
+
+
+def sound_rows(
+    table: pl.DataFrame,
+    flaws: Sequence[Flaw],
+    *,
+    lines: Sequence[int] | NDArray[np.int64],
+    file: str,
+) -> tuple[pl.DataFrame, NDArray[np.int64], list[Rejected]]:
+    """The rows without a flaw, their lines, and the others; the first flaw of a row counts."""
+    first: dict[int, Flaw] = {}
+    for flaw in flaws:
+        for row in flaw.rows.fill_null(False).arg_true():
+            first.setdefault(row, flaw)
+    rejected = [
+        Rejected(file, int(lines[row]), flaw.field, flaw.reason, _shown_value(flaw.found[row]))
+        for row, flaw in sorted(first.items(), key=lambda pair: pair[0])
+    ]
+    good = np.ones(len(table), dtype=bool)
+    good[list(first)] = False
+    return table.filter(pl.Series(good)), np.asarray(lines, dtype=np.int64)[good], rejected
+
+
+def by_line(*groups: Sequence[Rejected]) -> tuple[Rejected, ...]:
+    """Rows that were set aside for different reasons, in the order of the file."""
+    return tuple(sorted((row for group in groups for row in group), key=lambda row: row.line))
+
+
+def empty(table: pl.DataFrame, field: str) -> Flaw:
+    """A flaw wherever a column says nothing."""
+    return Flaw(field, "empty", table[field], table[field].is_null())
+
+
+def no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Flaw:
+    """A flaw wherever a text column holds something else than a number from low to high."""
+    number = table[field].cast(pl.Float64, strict=False)
+    inside = (number.is_between(low, high) & number.is_finite()).fill_null(False)
+    bounds = f"of at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+    rows = ~inside & table[field].is_not_null()
+    return Flaw(field, f"not a number {bounds}", table[field], rows)
+
+
+def no_whole_number(table: pl.DataFrame, field: str) -> Flaw:
+    """A flaw wherever a text column holds something else than 0, 1, 2, …."""
+    rows = ~table[field].str.contains(r"^[0-9]{1,18}$")
+    return Flaw(field, "not a whole number", table[field], rows)
+
+
+def no_word(table: pl.DataFrame, field: str, words: Sequence[str]) -> Flaw:
+    """A flaw wherever a text column holds something else than one of the given words."""
+    rows = ~table[field].is_in(list(words))
+    return Flaw(field, f"not one of {', '.join(words)}", table[field], rows)
+
+
+def parsed(
+    table: pl.DataFrame, field: str, parse: Callable[[str], T]
+) -> tuple[list[T | None], list[Flaw]]:
+    """What ``parse`` makes of each text of a column; the reasons of its ``ValueError``s as flaws.
+
+    An empty field is parsed as the empty text.
+    """
+    values: list[T | None] = []
+    wrong: dict[str, list[int]] = {}
+    for row, text in enumerate(table[field]):
+        try:
+            values.append(parse(text or ""))
+        except ValueError as error:
+            values.append(None)
+            wrong.setdefault(str(error), []).append(row)
+    everywhere = pl.Series(range(len(table)), dtype=pl.Int64)
+    flaws = [
+        Flaw(field, reason, table[field], everywhere.is_in(rows)) for reason, rows in wrong.items()
+    ]
+    return values, flaws
+
+
+def people(annotators: pl.Series, key: Key) -> tuple[pl.Series, list[Remark]]:
+    """Annotators under pseudonyms where they need one, and a remark if any did."""
+    names, replaced = pseudonymous(annotators, key)
+    remarks = [Remark(PSEUDONYMS, replaced)] if replaced else []
+    return names, remarks
+
+
+def _shown_value(value: object) -> str:
+    return "" if value is None else str(value)[:200]

@@ -1,16 +1,20 @@
 """Judge the quality of answers: measures, named rules, and the ledger of what they drop."""
 
 from sfumato.judgments.quality.ledger import Ledger, apply_rules, refuse_pay, what_if
-from sfumato.judgments.quality.measures import (
+from sfumato.judgments.quality.rules import (
+    RULES,
     Accuracy,
+    Findings,
     Repeats,
+    Rule,
     Times,
     accuracy,
     copies,
     repeats,
+    reported,
+    rule_with,
     times,
 )
-from sfumato.judgments.quality.rules import RULES, Findings, Rule, reported, rule_with
 
 __all__ = [
     "RULES",

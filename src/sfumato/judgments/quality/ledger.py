@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments, duplicated
-from sfumato.judgments.quality.measures import choices
-from sfumato.judgments.quality.rules import Findings, Rule
+from sfumato.judgments.quality.rules import Findings, Rule, choices
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
 

@@ -4,23 +4,19 @@ Simulated people have names that begin with ``simulated-``, so that no table can
 off as real.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
 
 from sfumato.errors import DataError
-from sfumato.labels.labelset import LabelSet
-
-__all__ = [
-    "SIMULATED",
-    "allocate",
-    "annotator_names",
-    "draw_columns",
-    "gather",
-    "in_class_order",
-    "who_answers_what",
-]
-
+from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.labels.signals import entropy
+from sfumato.provenance import Provenance, Step
 
 SIMULATED = "simulated-"
 """How the names of all simulated people begin."""
@@ -108,3 +104,181 @@ def in_class_order(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
     return LabelSet(
         labels.items, classes, labels.probs[:, columns], labels.weight, labels.provenance
     )
+
+
+# Turn stated probabilities into a Beta distribution, by its first two moments.
+
+ENDPOINT = 0.001
+"""How far inside 0 and 1 a stated 0 or 1 is taken to lie.
+
+People say 100 % again and again; a Beta has no mass at exactly 1. Moved inside, values of
+any kind have the moments of some Beta, even when all of them are 0 or 1.
+"""
+
+LARGEST = 1e6
+"""The largest a + b: so narrow a Beta stands for people who all say the same."""
+
+
+@dataclass(frozen=True)
+class Beta:
+    """A distribution over probabilities, with mean a / (a + b).
+
+    >>> round(Beta(1.71, 0.33).mean, 3)
+    0.838
+    """
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.a < np.inf and 0 < self.b < np.inf):
+            raise DataError(
+                f"The parameters of a Beta distribution are positive numbers, not "
+                f"{self.a} and {self.b}."
+            )
+
+    @property
+    def mean(self) -> float:
+        """a / (a + b)."""
+        return self.a / (self.a + self.b)
+
+    def draw(self, count: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """``count`` independent probabilities."""
+        return rng.beta(self.a, self.b, count)
+
+
+def fit_beta(values: NDArray[np.float64]) -> Beta:
+    """The Beta with the mean m and variance v of the values: a + b = m(1 − m)/v − 1.
+
+    Values at 0 and 1 are first moved inside by ``ENDPOINT``.
+
+    >>> fitted = fit_beta(np.array([0.5, 0.7, 0.9]))  # m = 0.7, v = 0.08/3
+    >>> round(fitted.a, 4), round(fitted.b, 4)
+    (4.8125, 2.0625)
+    """
+    if not len(values):
+        raise DataError("A Beta distribution cannot be fitted to no values at all.")
+    inside = np.clip(values, ENDPOINT, 1 - ENDPOINT)
+    mean, variance = float(inside.mean()), float(inside.var())
+    size = min(mean * (1 - mean) / max(variance, 1 / LARGEST**2) - 1, LARGEST)
+    return Beta(mean * size, (1 - mean) * size)
+
+
+# Turn people's labels, or a model's predictions, into which items count as disputed.
+#
+# People answer differently about items that they dispute and items that they agree on, so
+# simulated people have habits for both (S2-36). Which is which is told by an entropy: of what
+# people say about the item, or, where nobody was asked, of what a model predicts (S2-38).
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Entropies in nats from which an item counts as disputed, and up to which as agreed."""
+
+    high: float = 0.25
+    low: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high:
+            raise DataError(
+                f"The low entropy threshold is 0 or more and at most the high one, not "
+                f"{self.low} and {self.high}."
+            )
+
+
+THRESHOLDS = Thresholds()
+"""Those by which the 886 and 114 images of CIFAR-10S were chosen (S2-36)."""
+
+
+def route_high(labels: LabelSet, thresholds: Thresholds = THRESHOLDS) -> NDArray[np.bool_]:
+    """Which items count as disputed (S2-36): entropy in nats at or above the high threshold.
+
+    At or below the low threshold they count as agreed. Between the two, where the data of the
+    thesis has no item, the nearer threshold decides.
+
+    >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [1, 0]])  # 0.325 and 0 nats
+    >>> route_high(labels)
+    array([ True, False])
+    """
+    return entropy(labels) >= (thresholds.high + thresholds.low) / 2
+
+
+def route_items(
+    items: Sequence[str], labels: LabelSet, thresholds: Thresholds = THRESHOLDS
+) -> NDArray[np.bool_]:
+    """Which of the given items count as disputed by ``labels``; an item may occur several times.
+
+    The labels are people's or a model's (S2-38). An item that they lack is an error: it would
+    have to be routed by a guess.
+
+    >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [1, 0]])
+    >>> route_items(["b", "a", "b"], labels)
+    array([False,  True, False])
+    """
+    high = dict(zip(labels.items, route_high(labels, thresholds).tolist(), strict=True))
+    missing = list(dict.fromkeys(item for item in items if item not in high))
+    if missing:
+        raise DataError(
+            f"The labels to route by lack item {missing[0]!r} ({len(missing)} of "
+            f"{len(set(items))} items are missing). Give labels or predictions of every item, or "
+            "route by none."
+        )
+    return np.array([high[item] for item in items], dtype=np.bool_)
+
+
+# Turn random centres into points around them, with the labels their distances give (S1-19).
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Points, the centres of their classes, and both kinds of labels."""
+
+    positions: NDArray[np.float64]  # (items, dimensions)
+    centres: NDArray[np.float64]  # (classes, dimensions)
+    hard: LabelSet
+    """All mass on the class of the nearest centre."""
+    soft: LabelSet
+    """Mass by distance to every centre (S1-10)."""
+
+
+def gaussian_clusters(
+    *, items: int, classes: int, dimensions: int, spread: float = 1.0, rng: np.random.Generator
+) -> Clusters:
+    """Points around random centres, dealt evenly to the classes (S1-19).
+
+    Centres are drawn from N(0, I), the points of a class from N(centre, spread² I). A label goes
+    by distance: a point may lie nearer to another centre than to the one it was drawn around.
+    """
+    if min(items, classes, dimensions) < 1 or spread < 0:
+        raise DataError(
+            f"Clusters need at least one item, class and dimension and a spread of 0 or more; "
+            f"found {items} items, {classes} classes, {dimensions} dimensions, spread {spread}."
+        )
+    centres = rng.standard_normal((classes, dimensions))
+    around = rng.permutation(np.arange(items) % classes)  # (items,)
+    positions = centres[around] + spread * rng.standard_normal((items, dimensions))
+    step = Step(
+        "simulate Gaussian clusters",
+        {"items": items, "classes": classes, "dimensions": dimensions, "spread": spread},
+        simulated=True,
+    )
+    hard, soft = distance_labels(positions, centres, provenance=(step,))
+    return Clusters(positions, centres, hard, soft)
+
+
+def distance_labels(
+    positions: NDArray[np.float64], centres: NDArray[np.float64], *, provenance: Provenance = ()
+) -> tuple[LabelSet, LabelSet]:
+    """Hard and soft labels of points: the nearest centre, and l_i ∝ exp(−‖x − C_i‖) (S1-10).
+
+    Items are named ``point-1``, … and classes ``class-1``, ….
+
+    >>> hard, soft = distance_labels(np.array([[0.0]]), np.array([[0.0], [1.0]]))
+    >>> hard.probs, soft.probs.round(3)  # 1 / (1 + 1/e) = 0.731
+    (array([[1., 0.]]), array([[0.731, 0.269]]))
+    """
+    distances = cdist(positions, centres)  # (items, classes)
+    items = tuple(f"point-{number}" for number in range(1, len(positions) + 1))
+    classes = tuple(f"class-{number}" for number in range(1, len(centres) + 1))
+    hard = hard_labels(items, classes, distances.argmin(axis=1), provenance)
+    return hard, LabelSet(items, classes, softmax(-distances, axis=1), provenance=provenance)

@@ -14,7 +14,7 @@ real answers have them. ``held_out.py`` tests both against people who were not f
 
 import json
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple, assert_never
 
 import numpy as np
 import polars as pl
@@ -23,32 +23,370 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
+from sfumato.judgments.statements import Statements, top_choice
 from sfumato.labels.build import codes
 from sfumato.labels.build.distances import ORDERED, ClassDistances
 from sfumato.labels.build.top_two import Rule
-from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate.beta import Beta
+from sfumato.labels.labelset import NOT_RECORDED, LabelSet
 from sfumato.labels.simulate.crowd import (
+    THRESHOLDS,
+    Beta,
+    Thresholds,
     annotator_names,
     draw_columns,
+    fit_beta,
     gather,
     in_class_order,
+    route_items,
     who_answers_what,
 )
-from sfumato.labels.simulate.habits import NOBODY, Habits, HabitsName, SeenHabits, fit_habits
-from sfumato.labels.simulate.marginals import TwoChoices, two_choices
-from sfumato.labels.simulate.routing import THRESHOLDS, Thresholds, route_items
+from sfumato.labels.simulate.people import answer_rates
 from sfumato.provenance import Provenance, Setting, Step
 
-__all__ = [
-    "CIFAR10S_HABITS",
-    "TopTwoModel",
-    "draw_choices",
-    "fit_choices",
-    "fit_top_two",
-    "published_top_two",
-    "simulate_top_two",
-]
+# Turn answers into the few numbers that a simulation is fitted to and judged by.
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class TwoChoices(NamedTuple):
+    """What each judgment chose, how sure it was, and what it left open."""
+
+    first: NDArray[np.int64]  # (judgments,) class chosen as most probable
+    second: NDArray[np.int64]  # (judgments,) another class chosen as second; -1: none
+    top1: NDArray[np.float64]  # (judgments,) probability of the first; NaN: no usable number
+    top2: NDArray[np.float64]  # (judgments,) probability of the second; NaN: no usable number
+    named: NDArray[np.bool_]  # (judgments,) whether a second choice was made
+    possible: NDArray[np.int64]  # (judgments,) number of classes not ruled out
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "TwoChoices":
+        """The judgments for which ``rows`` is true, or at the positions it holds."""
+        return TwoChoices(
+            self.first[rows],
+            self.second[rows],
+            self.top1[rows],
+            self.top2[rows],
+            self.named[rows],
+            self.possible[rows],
+        )
+
+
+def two_choices(judgments: Judgments, rule: Rule = "consistent") -> TwoChoices:
+    """Read top-two answers; a 0 typed for the chosen class is no usable number.
+
+    The rules are those of the labels. ``consistent``: who names one class twice names no
+    second, and a chosen class is possible. ``released``: the second number counts whichever
+    class it is for, and only what was ruled out counts against a class, as in the figures
+    published for CIFAR-10S (S2-31…S2-34).
+    """
+    if judgments.question.kind != "top-two":
+        raise DataError(
+            f"The simulation of two choices is fitted to answers of the kind top-two, "
+            f"but the question was {judgments.question.kind}."
+        )
+    stated = judgments.statements
+    rows = np.arange(len(stated.mass))
+    first = (stated.rank == 1).argmax(axis=1)
+    other = stated.rank == 2  # (answers, classes)
+    second = np.where(other.any(axis=1), other.argmax(axis=1), -1)
+    top1 = stated.mass[rows, first]
+    top1 = np.where(top1 > 0, top1, np.nan)
+    top2 = np.where(second >= 0, stated.mass[rows, second], np.nan)
+    top2, named, possible = _by_rule(stated, top2, second >= 0, rule)
+    return TwoChoices(first, second, top1, top2, named, possible).take(stated.index)
+
+
+def over_full(choices: TwoChoices) -> NDArray[np.bool_]:
+    """Which judgments give their two choices more than 100 % together."""
+    return np.where(choices.named, choices.top1 + choices.top2, np.nan) > 1 + 1e-9
+
+
+def compare_marginals(
+    real: Judgments, simulated: Judgments, *, rule: Rule = "consistent"
+) -> pl.DataFrame:
+    """Each marginal of real answers beside that of simulated ones, in the simulators' own terms.
+
+    Columns ``marginal``, ``real``, ``simulated``. Top-two answers are compared by S2-31…S2-34,
+    which ``rule`` reads; votes and yes/no/unsure by their rates and how much people agree. Only
+    the same items, equally often, can be compared: what is said depends on the item.
+    """
+    if real.question.kind != simulated.question.kind:
+        raise DataError(
+            f"Answers to {real.question.kind} cannot be compared with simulated answers to "
+            f"{simulated.question.kind}."
+        )
+    if set(real.question.classes) != set(simulated.question.classes):
+        odd = sorted(set(real.question.classes) ^ set(simulated.question.classes))
+        raise DataError(
+            f"The real and the simulated answers are about different classes: {odd[0]!r} is in "
+            "one and not in the other."
+        )
+    ours, theirs = (_marginals(judgments, rule) for judgments in (real, simulated))
+    return pl.DataFrame(
+        {
+            "marginal": list(ours),
+            "real": list(ours.values()),
+            "simulated": [theirs[name] for name in ours],
+        }
+    )
+
+
+def _marginals(judgments: Judgments, rule: Rule) -> dict[str, float]:
+    match judgments.question.kind:
+        case "top-two":
+            return _of_two_choices(two_choices(judgments, rule))
+        case "choose-one":
+            return _of_votes(judgments)
+        case "yes-no-unsure":
+            return _of_thresholds(judgments)
+        case other:
+            raise DataError(
+                f"Nobody simulates answers to {other}; answers to choose-one, top-two and "
+                "yes-no-unsure can be compared."
+            )
+
+
+def _by_rule(
+    stated: Statements, top2: NDArray[np.float64], named: NDArray[np.bool_], rule: Rule
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
+    match rule:
+        case "consistent":
+            excluded = stated.ruled_out & (stated.rank == 0)
+        case "released":
+            excluded = stated.ruled_out
+            twice = stated.oddities["same-class-twice"]
+            top2, named = np.where(twice, stated.said_again, top2), named | twice
+        case _:
+            assert_never(rule)
+    return top2, named, (~excluded).sum(axis=1)
+
+
+def _of_two_choices(choices: TwoChoices) -> dict[str, float]:
+    return {
+        **_spread("top-1 probability", choices.top1),
+        "share naming an alternative": float(choices.named.mean()),
+        **_spread("top-2 probability", choices.top2[choices.named]),
+        "possible classes, mean": float(choices.possible.mean()),
+        **{
+            f"share with {count} possible": float((choices.possible == count).mean())
+            for count in (1, 2, 3, 4)
+        },
+        "share stating more than 100 %": float(over_full(choices).mean()),
+    }
+
+
+def _of_votes(judgments: Judgments) -> dict[str, float]:
+    stated = judgments.statements
+    said = top_choice(stated)[stated.index]
+    items, item = codes(judgments.table["item"])
+    width = len(judgments.question.classes)
+    votes = np.bincount(item * width + said, minlength=len(items) * width).reshape(-1, width)
+    totals = votes.sum(axis=1)
+    several = totals >= 2
+    pairs = (votes * (votes - 1)).sum(axis=1)[several] / (totals * (totals - 1))[several]
+    shares = votes.sum(axis=0) / votes.sum()
+    named = zip(judgments.question.classes, shares.tolist(), strict=True)
+    return {
+        **{f"share of votes for {name}": share for name, share in named},
+        "share of the most voted class, mean": float((votes.max(axis=1) / totals).mean()),
+        "chance that two votes on an item agree": float(pairs.mean()) if len(pairs) else np.nan,
+        "share of items with one class only": float((votes.max(axis=1) == totals).mean()),
+    }
+
+
+def _of_thresholds(judgments: Judgments) -> dict[str, float]:
+    stated = judgments.statements
+    rates = answer_rates(judgments)
+    unsure = pl.DataFrame(
+        {
+            "annotator": judgments.table["annotator"],
+            "unsure": stated.unsure[stated.index].mean(axis=1),
+        }
+    )
+    by_person = unsure.drop_nulls().group_by("annotator").mean()["unsure"].to_numpy()
+    return {
+        **{f"rate of {name}": rate for name, rate in rates._asdict().items()},
+        "share of none of these": float(stated.none_of_these[stated.index].mean()),
+        "unsure rate, standard deviation between people": float(by_person.std())
+        if len(by_person)
+        else np.nan,
+    }
+
+
+def _spread(what: str, values: NDArray[np.float64]) -> dict[str, float]:
+    known = values[~np.isnan(values)]
+    names = [f"{what}, {100 * level:.0f} % quantile" for level in QUANTILES]
+    if not len(known):
+        return dict.fromkeys([f"{what}, mean", *names], float("nan"))
+    quantiles = np.quantile(known, QUANTILES).tolist()
+    return {f"{what}, mean": float(known.mean()), **dict(zip(names, quantiles, strict=True))}
+
+
+# Turn what people answered into habits, and habits into what simulated people answer.
+#
+# A top-two answer is drawn as three numbers: the percent of the first choice, the percent of
+# the alternative (or that none is named), and how many classes stay possible. Three kinds of
+# habits draw them:
+#
+# ``published`` follows the thesis, appendix B.5: a Beta for each probability and a histogram,
+# drawn independently (S2-31, S2-33, S2-34). Every marginal is met but for its round numbers;
+# but real people who are sure name no alternative, and those drawn independently state more
+# than 100 % four times as often.
+#
+# ``joint`` draws all three numbers together, as one real answer had them. ``personal`` does so
+# too, but each simulated person answers as one real person did, so that people differ.
+
+HabitsName = Literal["published", "joint", "personal"]
+
+HABITS: dict[str, HabitsName] = {
+    "published": "published",
+    "joint": "joint",
+    "personal": "personal",
+}
+"""The kinds of habits, by the name a user types."""
+
+NOBODY = -1.0
+"""The percent of an alternative that is not named; NaN: named without a number."""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How people answer about items of one kind, in the terms of the thesis (``published``)."""
+
+    top1: Beta
+    """Probability of the first choice (S2-31)."""
+    possible: tuple[float, ...]
+    """Share of answers that leave 1, 2, 3, … classes possible, the first choice among them."""
+    naming: float
+    """Share of answers that name an alternative."""
+    top2: Beta | None
+    """Probability of the alternative where one is named (S2-34); None: nobody named one."""
+    answers: int
+    """How many answers these were fitted to."""
+
+    def check(self, width: int, name: str) -> None:
+        """Refuse a histogram that is not one over 1 to ``width`` classes."""
+        if len(self.possible) != width or not np.isclose(sum(self.possible), 1):
+            raise DataError(
+                f"The numbers of possible classes for {name} entropy need one share for each "
+                f"of 1 to {width} classes, summing to 1; found {list(self.possible)}."
+            )
+
+    def draw(self, person: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Percent of the first choice, of the second, number possible; shape (3, answers)."""
+        count = len(person)
+        percent1 = _typed(self.top1.draw(count, rng=rng))  # S2-31
+        shares = np.array([self.possible])
+        possible = 1 + draw_columns(shares, np.zeros(count, dtype=np.int64), rng=rng)  # S2-33
+        several = 1 - self.possible[0]
+        # An alternative can only be named among several, so that naming keeps its overall share.
+        naming = min(self.naming / several, 1.0) if several > 0 else 0.0
+        named = (possible >= 2) & (rng.random(count) < naming)
+        top2 = self.top2.draw(count, rng=rng) if self.top2 else np.zeros(count)  # S2-34
+        return np.stack([percent1, np.where(named, _typed(top2), NOBODY), possible])
+
+
+@dataclass(frozen=True, eq=False)
+class SeenHabits:
+    """Real answers about items of one kind, of which whole ones are drawn."""
+
+    drawn: NDArray[np.float64]  # (answers, 3) percent of first, of second (NOBODY), possible
+    person: NDArray[np.int64]  # (answers,) whose answer it is; all 0: anybody draws any
+
+    def __post_init__(self) -> None:
+        # sorted by person, so that one person's answers lie together
+        order = np.argsort(self.person, kind="stable")
+        drawn = np.array(self.drawn, dtype=np.float64).reshape(-1, 3)[order]
+        person = np.array(self.person, dtype=np.int64)[order]
+        for array in (drawn, person):
+            array.flags.writeable = False
+        object.__setattr__(self, "drawn", drawn)
+        object.__setattr__(self, "person", person)
+
+    @property
+    def answers(self) -> int:
+        """How many answers there are to draw from."""
+        return len(self.drawn)
+
+    def check(self, width: int, name: str) -> None:
+        """Refuse answers that leave no class, or more than ``width``, possible."""
+        possible = self.drawn[:, 2]
+        least = np.where(self.drawn[:, 1] == NOBODY, 1, 2)
+        if not len(possible) or (possible < least).any() or possible.max() > width:
+            raise DataError(
+                f"The answers seen for {name} entropy need from 1 (2 with an alternative) to "
+                f"{width} possible classes; found {sorted(set(possible.tolist()))}."
+            )
+
+    def draw(self, person: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """For each entry one of that person's answers; shape (3, answers).
+
+        Who has none about items of this kind answers as anybody does.
+        """
+        start = np.searchsorted(self.person, person, side="left")
+        count = np.searchsorted(self.person, person, side="right") - start
+        start, count = np.where(count, start, 0), np.where(count, count, self.answers)
+        at = np.minimum((rng.random(len(person)) * count).astype(np.int64), count - 1)
+        return self.drawn[start + at].T
+
+
+def fit_habits(
+    choices: TwoChoices,
+    person: NDArray[np.int64],
+    rows: NDArray[np.bool_],
+    *,
+    width: int,
+    habits: HabitsName,
+) -> Habits | SeenHabits:
+    """The habits shown in the given answers; where they show none, those of all answers."""
+    usable = ~np.isnan(choices.top1)
+    kept = rows if (rows & usable).any() else np.ones_like(rows)
+    of_kind, whose = choices.take(kept), person[kept]
+    match habits:
+        case "published":
+            return _published(of_kind, width, answers=int(rows.sum()))
+        case "joint":
+            return _seen(of_kind, np.zeros_like(whose))
+        case "personal":
+            if (whose == NOT_RECORDED).any():
+                raise DataError(
+                    "Personal habits need to know who gave each answer, but these judgments do "
+                    "not all say so. Use the habits 'joint'."
+                )
+            return _seen(of_kind, whose)
+        case _:
+            assert_never(habits)
+
+
+def _published(choices: TwoChoices, width: int, *, answers: int) -> Habits:
+    second = choices.top2[choices.named & ~np.isnan(choices.top2)]
+    counted = np.bincount(np.maximum(choices.possible, 1), minlength=width + 1)[1:]
+    return Habits(
+        fit_beta(choices.top1[~np.isnan(choices.top1)]),
+        tuple((counted / counted.sum()).tolist()),
+        float(choices.named.mean()) if len(second) else 0.0,
+        fit_beta(second) if len(second) else None,
+        answers,
+    )
+
+
+def _seen(choices: TwoChoices, person: NDArray[np.int64]) -> SeenHabits:
+    """Whole answers; one without a usable number for its first choice cannot be given again."""
+    usable = ~np.isnan(choices.top1)
+    kept = choices.take(usable)
+    named = kept.named
+    percent2 = np.where(named, 100 * kept.top2, NOBODY)
+    # as released, a chosen class may count as impossible; what is said again contradicts nothing
+    possible = np.maximum(kept.possible, np.where(named, 2, 1))
+    drawn = np.stack([100 * kept.top1, percent2, possible], axis=1).round(9)
+    return SeenHabits(drawn, person[usable])
+
+
+def _typed(probs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whole percents; at least one, for nobody names a class and says 0 % on purpose."""
+    return np.clip(np.rint(100 * probs), 1, 100)
+
+
+# Turn hard or soft labels into top-two answers of simulated people, fitted to real ones.
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,26 @@
 they disagree, ``choice`` picks images of every degree of doubt, ``generate`` does all of it.
 """
 
-from sfumato.learn.ambiguous.choice import Strata, choose, entropy_strata
-from sfumato.learn.ambiguous.committee import (
+from sfumato.learn.ambiguous.generate import (
+    AmbiguousImages,
+    AmbiguousRecipe,
+    Strata,
+    choose,
+    entropy_strata,
+    generate,
+)
+from sfumato.learn.ambiguous.models import (
     Committee,
+    Vae,
+    VaeRecipe,
     beliefs_of,
+    decode,
+    encode,
+    gaussian_kl,
     mutual_information,
     train_committee,
+    train_vae,
 )
-from sfumato.learn.ambiguous.generate import AmbiguousImages, generate
-from sfumato.learn.ambiguous.recipe import AmbiguousRecipe
-from sfumato.learn.ambiguous.vae import Vae, VaeRecipe, decode, encode, gaussian_kl, train_vae
 
 __all__ = [
     "AmbiguousImages",

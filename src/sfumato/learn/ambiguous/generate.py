@@ -6,7 +6,7 @@ leave out what they disagree on (mutual information), take as many of each range
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,24 +14,224 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
-from sfumato.learn.ambiguous.choice import Strata, choose, entropy_strata
-from sfumato.learn.ambiguous.committee import (
+from sfumato.learn.ambiguous.models import (
     Beliefs,
     Committee,
+    TrainedVae,
+    Vae,
+    VaeRecipe,
     beliefs_of,
+    decode,
     default_network,
+    encode,
     train_committee,
+    train_vae,
 )
-from sfumato.learn.ambiguous.pairs import Pairs, draw_pairs, mixed_latents
-from sfumato.learn.ambiguous.recipe import REAL_SHARE, AmbiguousRecipe
-from sfumato.learn.ambiguous.vae import TrainedVae, Vae, decode, encode, train_vae
-from sfumato.learn.device import best_device, repeatable
-from sfumato.learn.examples import Examples
+from sfumato.learn.examples import Examples, best_device, repeatable
 from sfumato.learn.folds import class_of, k_folds
 from sfumato.names import find
 from sfumato.provenance import Step
 
-__all__ = ["AmbiguousImages", "generate"]
+# Turn entropy and disagreement of many candidates into as many of each degree of doubt.
+
+PerItem = NDArray[np.float64]  # (candidates,)
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Ranges of entropy in nats: each from an edge to below the next, the last without end."""
+
+    edges: tuple[float, ...]
+    """Where each begins; the first is 0."""
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def of(self, entropy: PerItem) -> NDArray[np.int64]:
+        """The position of each entropy's stratum."""
+        return np.searchsorted(self.edges, entropy, side="right").astype(np.int64) - 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """In words.
+
+        >>> entropy_strata(2).names
+        ('entropy 0.00 to 0.35', 'entropy 0.35 and more')
+        """
+        ends = [f" to {edge:.2f}" for edge in self.edges[1:]]
+        return tuple(
+            f"entropy {edge:.2f}{end}"
+            for edge, end in zip(self.edges, [*ends, " and more"], strict=True)
+        )
+
+
+def entropy_strata(number: int) -> Strata:
+    """Equal widths up to log 2, an even choice between two classes; the last takes what is above.
+
+    >>> [round(edge, 3) for edge in entropy_strata(4).edges]
+    [0.0, 0.173, 0.347, 0.52]
+    """
+    if number < 1:
+        raise DataError(f"There must be at least 1 stratum of entropy, not {number}.")
+    return Strata(tuple(float(edge) for edge in np.linspace(0, np.log(2), number + 1)[:-1]))
+
+
+def choose(
+    strata: Strata,
+    *,
+    entropy: PerItem,
+    information: PerItem,
+    predicted: NDArray[np.int64],
+    most_information: float,
+    count: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """The rows of ``count`` candidates, equally many a stratum, in their order.
+
+    Candidates whose mutual information is above ``most_information`` are junk to the networks and
+    never chosen. Within a stratum the predicted classes take turns, so that a class that is often
+    doubtful does not fill it; which candidates of a class come first is drawn with ``rng``.
+    """
+    if count < 1 or count % len(strata):
+        raise DataError(
+            f"{count} images cannot be divided equally among {len(strata)} strata of entropy; "
+            f"ask for a multiple of {len(strata)}."
+        )
+    kept = information <= most_information
+    stratum = strata.of(entropy)
+    each = count // len(strata)
+    found = np.bincount(stratum[kept], minlength=len(strata))
+    if found.min() < each:
+        scarce = int(found.argmin())
+        fewer = f"Ask for at most {found[scarce] * len(strata):,} images, d" if found.min() else "D"
+        raise DataError(
+            f"Of {len(entropy):,} candidates {found[scarce]:,} have {strata.names[scarce]} and a "
+            f"mutual information of at most {most_information:.3g}, but {each:,} are needed. "
+            f"{fewer}raw more candidates, allow more mutual information, or let VAE and networks "
+            "learn for longer."
+        )
+    shuffled = rng.permutation(len(entropy))
+    chosen = []
+    for at in range(len(strata)):
+        rows = shuffled[(kept & (stratum == at))[shuffled]]
+        turn = np.argsort(_place_in_class(predicted[rows]), kind="stable")
+        chosen.append(rows[turn[:each]])
+    return np.sort(np.concatenate(chosen))
+
+
+def _place_in_class(predicted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many rows of the same class come before each row."""
+    order = np.argsort(predicted, kind="stable")
+    _, starts, sizes = np.unique(predicted[order], return_index=True, return_counts=True)
+    place = np.empty(len(predicted), dtype=np.int64)
+    place[order] = np.arange(len(predicted)) - np.repeat(starts, sizes)
+    return place
+
+
+# Turn labelled images into pairs to mix, and pairs into points between their latents.
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Which two images are mixed: ``coefficient`` × first + (1 - ``coefficient``) × second."""
+
+    first: NDArray[np.int64]  # (mixes,): rows of the images
+    second: NDArray[np.int64]  # (mixes,)
+    coefficient: NDArray[np.float32]  # (mixes,): from 0 to 1
+
+
+def draw_pairs(
+    labels: LabelSet, count: int, *, between: Sequence[str] = (), rng: np.random.Generator
+) -> Pairs:
+    """Pairs of images of two different classes, every pair of classes as often, any coefficient.
+
+    An image belongs to its label's most probable class. Coefficients are uniform from 0 to 1.
+    ``between`` names the classes whose images are mixed; all that have images if it is empty.
+    """
+    places = {name: place for place, name in enumerate(labels.classes)}
+    top = labels.probs.argmax(axis=1)
+    wanted = [find(places, name, what="class") for name in between] or np.unique(top).tolist()
+    rows = [np.flatnonzero(top == place) for place in wanted]
+    if len(set(wanted)) < 2 or min(map(len, rows)) < 1:
+        raise DataError("Images of at least 2 different classes are needed to mix them.")
+    one = rng.integers(len(rows), size=count)
+    other = (one + rng.integers(1, len(rows), size=count)) % len(rows)
+    first, second = _drawn(rows, one, rng), _drawn(rows, other, rng)
+    return Pairs(first, second, rng.uniform(size=count).astype(np.float32))
+
+
+def mixed_latents(latents: NDArray[np.float32], pairs: Pairs) -> NDArray[np.float32]:
+    """``coefficient`` × first + (1 - ``coefficient``) × second latent; 1 and 0 give the ends."""
+    share = pairs.coefficient[:, None]
+    return share * latents[pairs.first] + (1 - share) * latents[pairs.second]
+
+
+def _drawn(
+    rows: Sequence[NDArray[np.int64]], group: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """One of the rows of each group that is named, all equally probable."""
+    sizes = np.array([len(one) for one in rows])
+    starts = np.cumsum(sizes) - sizes
+    return np.concatenate(rows)[starts[group] + rng.integers(sizes[group])]
+
+
+# What a generation of ambiguous images is told besides the images.
+
+REAL_SHARE = 0.9
+"""Of held-out images, whose mutual information sets the limit where none is given. The limit
+follows the networks: 0.1 nats is much between some and nothing between others."""
+
+
+@dataclass(frozen=True)
+class AmbiguousRecipe:
+    """Everything about the generation except the images.
+
+    Neither paper 5 nor Mukhoti et al. publish the limit of mutual information, the number of
+    strata, the range of coefficients or the size of the VAE: these are ours.
+    """
+
+    count: int = 500
+    strata: int = 5
+    most_information: float | None = None
+    """Nats of mutual information between the networks' beliefs that a kept image may have. By
+    default what ``REAL_SHARE`` of the held-out images stay below: no stranger than real ones."""
+    candidates: int = 20_000
+    """Mixes to choose from."""
+    between: tuple[str, ...] = ()
+    """Classes whose images are mixed; all if none are named."""
+    network: str | None = None
+    """A name of ``NETWORKS``; by default LeNet, or one hidden layer for images under 12 pixels."""
+    members: int = 5
+    network_steps: int = 1000
+    """Batches of 64 that each network learns from."""
+    learn_from: int = 10_000
+    """Images at most to learn from and to mix; of more, so many are drawn, evenly by class."""
+    vae: VaeRecipe = field(default_factory=VaeRecipe)
+    """Its seed is replaced by one drawn from ``seed``."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        entropy_strata(self.strata)
+        for name in ("count", "candidates", "network_steps", "learn_from"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        if self.members < 2:
+            raise DataError(
+                f"There must be at least 2 networks, not {self.members}: one cannot disagree "
+                "with itself."
+            )
+        if self.count % self.strata:
+            raise DataError(
+                f"{self.count} images cannot be divided equally among {self.strata} strata of "
+                f"entropy; ask for a multiple of {self.strata}."
+            )
+        if self.most_information is not None and not self.most_information >= 0:
+            raise DataError(
+                f"The most mutual information is {self.most_information}; it is at least 0."
+            )
+
+
+# Turn images with labels into ambiguous images with label distributions, all synthetic.
 
 AT_ONCE = 4096
 """Candidates that are decoded and labelled together."""

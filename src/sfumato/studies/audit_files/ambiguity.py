@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate import alignment, interest
+from sfumato.evaluation import alignment, cartography
 from sfumato.labels import signals
 from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import LabelSet
-from sfumato.report.numbers import count
+from sfumato.reporting.text import count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.people import PerItem, told_by_judgments, unsure_share
 from sfumato.studies.audit_files.reading import Given
@@ -67,14 +67,14 @@ def about_interest(
         items = mapped["item"].to_list()
         confidence = _at_people(people, items, mapped["confidence"].to_numpy())
         variability = _at_people(people, items, mapped["variability"].to_numpy())
-    kinds = interest.kinds_of_interest(
+    kinds = cartography.kinds_of_interest(
         people,
         confidence=confidence,
         variability=variability,
         unsure=unsure_share(given),
-        rules=interest.PEOPLE_ONLY if mapped is None else interest.OUR_RULES,
+        rules=cartography.PEOPLE_ONLY if mapped is None else cartography.OUR_RULES,
     )
-    samples = interest.samples_of_interest(kinds, count=NAMED)
+    samples = cartography.samples_of_interest(kinds, count=NAMED)
     found.tables.update(interest=samples, kinds=kinds)
     number = Counter(kinds["kind"].drop_nulls().to_list())
     by = "people's labels alone" if mapped is None else "people's labels and the data map"
@@ -101,7 +101,7 @@ def doubtful_pictures(given: Given) -> tuple[pl.DataFrame | None, dict[str, NDAr
         return None, {}
     images = given.pictures.take(items).images
     return (
-        interest.bars({"people": given.people, **dict(list(given.models.items())[:3])}, items),
+        cartography.bars({"people": given.people, **dict(list(given.models.items())[:3])}, items),
         dict(zip(items, images, strict=True)),
     )
 

@@ -7,13 +7,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate import alignment
-from sfumato.evaluate.cartography import REGIONS, DataMap, data_map, data_map_table
-from sfumato.evaluate.convergence import LAST_EPOCHS, convergence_table
+from sfumato.evaluation import alignment
+from sfumato.evaluation.cartography import (
+    LAST_EPOCHS,
+    REGIONS,
+    DataMap,
+    convergence_table,
+    data_map,
+    data_map_table,
+)
 from sfumato.labels import signals
 from sfumato.labels.labelset import LabelSet
-from sfumato.report.numbers import count
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding, count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.models import aligned_sentence
 from sfumato.studies.audit_files.reading import Given

@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.provenance import Provenance
-from sfumato.report.datasheet import Datasheet
-from sfumato.report.summary import Finding
+from sfumato.reporting.datasheet import Datasheet
+from sfumato.reporting.text import Finding
 
 __all__ = ["TABLES", "AuditedFiles", "told"]
 

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.evaluate import alignment, interest, leaderboard, mode_shift, strata
-from sfumato.evaluate.entropy import entropy_table
+from sfumato.evaluation import alignment, cartography, mode_shift, score, strata
+from sfumato.evaluation.alignment import entropy_table
 from sfumato.labels import signals
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.reading import Given
 from sfumato.studies.audit_files.sentences import NAMED, finding
@@ -37,7 +37,7 @@ def about_models(
                 draws=settings.draws,
             ).select(pl.lit(name).alias("model"), pl.all())
         )
-        rest = interest.same_top_other_rest(human, model, count=NAMED)
+        rest = cartography.same_top_other_rest(human, model, count=NAMED)
         alternatives.append(rest.select(pl.lit(name).alias("model"), pl.all()))
     found.tables["alignment"] = pl.concat(aligned)
     found.tables["alternatives"] = pl.concat(alternatives)
@@ -54,10 +54,10 @@ def about_models(
         truth = given.original
         if truth is not None and not set(human.items) <= set(truth.items):
             truth = None
-        places = leaderboard.leaderboard(
+        places = score.leaderboard(
             human, given.models, original=truth, rng=rng, draws=settings.draws
         )
-        found.tables["leaderboard"] = leaderboard.leaderboard_table(places)
+        found.tables["leaderboard"] = score.leaderboard_table(places)
         found.facts["leaderboard"] = found.tables["leaderboard"].to_dicts()
 
 

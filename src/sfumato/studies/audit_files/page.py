@@ -5,13 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.evaluate.metrics import METRICS
-from sfumato.report.drawing import Basis, Drawing, save
-from sfumato.report.figures import curves, galleries, grouped, matrices, uncertainty
-from sfumato.report.measure import Measure
-from sfumato.report.page import Block, Page, Section, Text, write
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table
+from sfumato.evaluation.metrics import METRICS
+from sfumato.reporting.draw import Basis, Drawing, save
+from sfumato.reporting.figures import curves, galleries, scores
+from sfumato.reporting.page import Block, Page, Section, Text, write
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, Measure
 from sfumato.studies.audit_files.found import TABLES, AuditedFiles
 from sfumato.studies.audit_files.sentences import NAMED
 
@@ -75,27 +74,25 @@ def _blocks(audited: AuditedFiles) -> dict[str, list[Block]]:
     put("Samples of interest", "interest")
     people, learning = drawn.setdefault("People", []), drawn.setdefault("Learning", [])
     if "concentration" in tables:
-        people.append(uncertainty.concentration(tables["concentration"], basis))
+        people.append(curves.concentration(tables["concentration"], basis))
     if "correlations" in tables:
         people.append(
-            matrices.correlation_matrix(tables["correlations"], replace(basis, interval="items"))
+            scores.correlation_matrix(tables["correlations"], replace(basis, interval="items"))
         )
     if "entropy" in tables:
-        drawn.setdefault("Models", []).append(
-            uncertainty.entropy_histograms(tables["entropy"], basis)
-        )
+        drawn.setdefault("Models", []).append(curves.entropy_histograms(tables["entropy"], basis))
     if "modes" in tables:
         kept = tables["modes"].filter(pl.col("metric").is_in(["accuracy", "cross_entropy"]))
         seeds = tuple(range(audited.facts["mode_shift"]["seeds"]))
         over = "items" if len(seeds) == 1 else "seeds and items"
         basis_of_modes = Basis(marked, audited.facts["mode_shift"]["items"], seeds, over)
         drawn.setdefault("Softness or a shifted mode", []).append(
-            grouped.mode_shift(kept, measures, basis_of_modes)
+            scores.mode_shift(kept, measures, basis_of_modes)
         )
     if "data_map" in tables:
         mapped = audited.facts["data_map"]
         of_map = Basis(marked, mapped["items"], tuple(range(mapped["seeds"])))
-        learning.append(uncertainty.data_map(tables["data_map"], of_map))
+        learning.append(curves.data_map(tables["data_map"], of_map))
     if "convergence" in tables:
         learning.append(curves.convergence(tables["convergence"], Basis(marked)))
     if audited.bars is not None:

@@ -8,9 +8,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate import alignment, strata
-from sfumato.evaluate.intervals import bootstrap_items
-from sfumato.evaluate.pairs import top_class
+from sfumato.evaluation import alignment, strata
+from sfumato.evaluation.intervals import bootstrap_items
+from sfumato.evaluation.metrics import top_class
 from sfumato.judgments.judgments import select
 from sfumato.labels import signals
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
@@ -18,8 +18,7 @@ from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.votes import counts, votes_of
 from sfumato.names import sorted_names
-from sfumato.report.numbers import count
-from sfumato.report.summary import Finding
+from sfumato.reporting.text import Finding, count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.reading import Given
 from sfumato.studies.audit_files.sentences import NAMED, between, finding, first_named, share_of

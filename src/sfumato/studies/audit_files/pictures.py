@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.data import ImageSet
-from sfumato.evaluate import duplicates
-from sfumato.report.numbers import count
-from sfumato.report.summary import Finding
+from sfumato.evaluation import duplicates
+from sfumato.reporting.text import Finding, count
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.reading import Given
 from sfumato.studies.audit_files.sentences import between, finding, first_named, share_of

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.data import ImageSet, own
 from sfumato.errors import DataError, SfumatoError
-from sfumato.evaluate.cartography import check_watched
-from sfumato.evaluate.measured import Missing, join
-from sfumato.evaluate.predictions import other_class_order, read_original, read_predictions
+from sfumato.evaluation.cartography import check_watched
+from sfumato.evaluation.predictions import other_class_order, read_original, read_predictions
+from sfumato.evaluation.score import Missing, join
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluate.intervals import bootstrap_items, share_of_all_or_none
-from sfumato.report.summary import Finding
+from sfumato.evaluation.intervals import bootstrap_items, share_of_all_or_none
+from sfumato.reporting.text import Finding
 
 __all__ = ["NAMED", "between", "finding", "first_named", "share_of"]
 

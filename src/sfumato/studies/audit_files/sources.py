@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import DataError
-from sfumato.evaluate.measured import Missing
-from sfumato.evaluate.predictions import Scale
+from sfumato.evaluation.predictions import Scale
+from sfumato.evaluation.score import Missing
 
 __all__ = ["AuditSettings", "AuditSources", "check_sources", "named_predictions"]
 

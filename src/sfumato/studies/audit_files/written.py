@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.report.datasheet import Datasheet, datasheet_of, to_markdown
-from sfumato.report.numbers import count
+from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
+from sfumato.reporting.text import count
 from sfumato.studies.audit_files.found import TABLES, AuditedFiles, told
 from sfumato.studies.audit_files.people import agreement_of
 from sfumato.studies.audit_files.reading import Given

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate.attacks import Attack, run_attack
-from sfumato.evaluate.corruptions import corrupt
+from sfumato.evaluation.attacks import Attack, run_attack
+from sfumato.evaluation.corruptions import corrupt
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples, NormalisedNetwork, probabilities
 from sfumato.learn.fit import WEIGHTS, fit

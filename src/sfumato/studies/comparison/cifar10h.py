@@ -14,9 +14,9 @@ import numpy as np
 
 from sfumato.data import cifar10
 from sfumato.errors import DataError
-from sfumato.evaluate.leaderboard import ensemble
+from sfumato.evaluation.score import ensemble
 from sfumato.judgments.formats import read
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.alter import class_level, majority_labels, matched_smoothing

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.data import cifar10_1, cinic10
 from sfumato.data.fetch import Dataset
 from sfumato.data.images import ImageSet
-from sfumato.evaluate.corruptions import corrupt
+from sfumato.evaluation.corruptions import corrupt
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 

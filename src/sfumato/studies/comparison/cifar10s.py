@@ -27,12 +27,12 @@ from sfumato.labels.alter import (
     majority_labels,
     random_labels,
     smooth,
+    subsample_annotators,
     uniform_labels,
 )
 from sfumato.labels.build import build
 from sfumato.labels.build.distances import confusion_distances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.subsample import subsample_annotators
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split, elicited_only, seventy_thirty_with_held_out
 from sfumato.learn.targets import in_fill_crowd, judgments_on, votes_of_m

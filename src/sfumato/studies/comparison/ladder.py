@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.intervals import over_seeds, paired_t
-from sfumato.evaluate.metrics import METRICS
+from sfumato.evaluation.intervals import over_seeds, paired_t
+from sfumato.evaluation.metrics import METRICS
 from sfumato.scores import Difference, Score
 
 __all__ = [

@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from sfumato.evaluate.intervals import over_seeds, paired_t
-from sfumato.evaluate.metrics import METRICS
-from sfumato.evaluate.strata import strata_of
+from sfumato.evaluation.intervals import over_seeds, paired_t
+from sfumato.evaluation.metrics import METRICS
+from sfumato.evaluation.strata import strata_of
 from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.signals import entropy

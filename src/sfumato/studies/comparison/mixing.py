@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.data import cifar10, cifar10_official, cifar10h, cifar10s, hmix
 from sfumato.data.fetch import locate
 from sfumato.judgments.formats import read
-from sfumato.judgments.formats.hmix import read_hmix
+from sfumato.judgments.formats.datasets import read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.mixed import mixed_images

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Literal
 
-from sfumato.evaluate.corruptions import CORRUPTIONS
+from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.learn.published import published_recipe
 from sfumato.learn.train import Recipe
 from sfumato.studies.comparison.measured import CORRUPTED

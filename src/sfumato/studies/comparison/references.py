@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from sfumato.evaluate.references import class_oracle, entropy_floor
-from sfumato.evaluate.strata import strata_of
+from sfumato.evaluation.references import class_oracle, entropy_floor
+from sfumato.evaluation.strata import strata_of
 from sfumato.labels.labelset import LabelSet
 from sfumato.studies.comparison.setting import Known, Test
 

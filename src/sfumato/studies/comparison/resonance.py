@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 from scipy.stats import wasserstein_distance
 
-from sfumato.evaluate.intervals import over_seeds, paired_t
+from sfumato.evaluation.intervals import over_seeds, paired_t
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.learn.sweep import Done

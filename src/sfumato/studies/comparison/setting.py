@@ -13,8 +13,8 @@ from typing import Literal
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.evaluate.attacks import Attack
-from sfumato.evaluate.corruptions import CORRUPTIONS
+from sfumato.evaluation.attacks import Attack
+from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import Percepts
 from sfumato.learn.examples import Examples

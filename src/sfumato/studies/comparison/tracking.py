@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from sfumato.evaluate.alignment import correlate
+from sfumato.evaluation.alignment import correlate
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, possible_labels, top_probability
-from sfumato.report.drawing import Basis
-from sfumato.report.figures import uncertainty
-from sfumato.report.page import Section
+from sfumato.reporting.draw import Basis
+from sfumato.reporting.figures import curves
+from sfumato.reporting.page import Section
 from sfumato.scores import Difference
 
 __all__ = [
@@ -86,7 +86,7 @@ def tracking_section(tables: Mapping[str, pl.DataFrame]) -> Section:
     if TABLE not in tables:
         return Section(title)
     table = tables[TABLE]
-    drawing = uncertainty.entropy_tracking(table, Basis(simulated=False, items=table.height))
+    drawing = curves.entropy_tracking(table, Basis(simulated=False, items=table.height))
     text = (
         "People who gave soft answers did not see the votes. Where these disagree more, a first "
         "choice that is less probable and more classes that are left possible say the same."

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.judgments.formats.class_names import CIFAR10
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.judgments.mixed import Mix, mix_named, mix_pixels
 from sfumato.provenance import Setting
 from sfumato.studies.hmix.curves import class_pairs

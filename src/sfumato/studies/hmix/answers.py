@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from scipy.stats import binom
 
-from sfumato.report.numbers import interval, number, signed
+from sfumato.reporting.text import interval, number, signed
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.hmix.analysis import RELEASED
 from sfumato.studies.hmix.curves import BEND

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.intervals import percentiles
-from sfumato.labels.mixing.curves import logistic
+from sfumato.evaluation.intervals import percentiles
+from sfumato.labels.mixing import logistic
 from sfumato.studies.hmix.resampling import ends_of, group_means
 
 __all__ = ["BEND", "class_pairs", "fitted_logistics"]

@@ -12,10 +12,9 @@ from scipy.stats import entropy
 from sfumato.data import cifar10, cifar10h, cifar10s, hmix
 from sfumato.data.fetch import locate
 from sfumato.data.images import ImageSet
-from sfumato.judgments.formats.arrays import load_array
-from sfumato.judgments.formats.class_names import CIFAR10
-from sfumato.judgments.formats.hmix import read_hmix, read_hmix_labels
+from sfumato.judgments.formats.datasets import CIFAR10, read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.tables import load_array
 from sfumato.judgments.mixed import Mix, mix_named, mixes_of
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.report.drawing import Basis, Drawing
-from sfumato.report.figures import (
+from sfumato.reporting.draw import Basis, Drawing
+from sfumato.reporting.figures import (
     boxes,
     coefficient_curves,
     gallery,
@@ -14,10 +14,9 @@ from sfumato.report.figures import (
     mix_gallery,
     pair_curves,
 )
-from sfumato.report.numbers import interval, number, signed
-from sfumato.report.page import Block, Page, Section
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table
+from sfumato.reporting.page import Block, Page, Section
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, interval, number, signed
 from sfumato.studies.files import write_report
 from sfumato.studies.hmix.analysis import RELEASED
 from sfumato.studies.hmix.curves import BEND

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.intervals import Interval, percentiles
+from sfumato.evaluation.intervals import Interval, percentiles
 
 __all__ = [
     "correlation",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sfumato.report.tables import How, Table
+from sfumato.reporting.tables import How, Table
 from sfumato.studies.answers import Found
 from sfumato.studies.hmix import answers
 from sfumato.studies.hmix.answers import Answer

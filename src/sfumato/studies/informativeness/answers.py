@@ -12,12 +12,11 @@ import polars as pl
 from scipy.stats import spearmanr
 
 from sfumato.errors import DataError
-from sfumato.evaluate.intervals import Interval, over_seeds
-from sfumato.plan.dimension import PAPER, ratio_correlation
-from sfumato.plan.grid import means
-from sfumato.plan.ratios import NOISE
-from sfumato.plan.worlds import PCA
-from sfumato.report.numbers import interval, number, signed
+from sfumato.evaluation.intervals import Interval, over_seeds
+from sfumato.planning.grid import PAPER, means, ratio_correlation
+from sfumato.planning.information import NOISE
+from sfumato.planning.worlds import PCA
+from sfumato.reporting.text import interval, number, signed
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.informativeness.study import SUBJECTS, Subject
 from sfumato.studies.verdicts import Claimed

@@ -12,10 +12,17 @@ import numpy as np
 import polars as pl
 
 from sfumato.learn.sweep import Cell, CellResult, Done, Failed
-from sfumato.plan.embed import Triplets, gnmds_triplets, mine, rank_scores, read_triplets, spearman
-from sfumato.plan.grid import expected_work, run_grid, simulate_point
-from sfumato.plan.ratios import NOISE
-from sfumato.plan.worlds import Ask, Point, scores_of, world_at
+from sfumato.planning.embed import (
+    Triplets,
+    gnmds_triplets,
+    mine,
+    rank_scores,
+    read_triplets,
+    spearman,
+)
+from sfumato.planning.grid import expected_work, run_grid, simulate_point
+from sfumato.planning.information import NOISE
+from sfumato.planning.worlds import Ask, Point, scores_of, world_at
 from sfumato.studies.informativeness.study import GridStudy, points_of
 
 __all__ = ["grid_cells", "grid_table", "simulate_points", "thin_points", "thinned_table"]

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from sfumato.plan.dimension import pca_curve
-from sfumato.plan.grid import simulate_point
-from sfumato.plan.worlds import Ask, Point, world_at
+from sfumato.planning.grid import pca_curve, simulate_point
+from sfumato.planning.worlds import Ask, Point, world_at
 
 __all__ = ["component_curves"]
 

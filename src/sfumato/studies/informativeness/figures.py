@@ -10,12 +10,11 @@ from typing import Literal
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.plan.cost import Cost, Utility
-from sfumato.plan.grid import kept_curves, maps, recovered
-from sfumato.plan.preference import losses, preference_map, sparsity_curves
-from sfumato.plan.ratios import ratio_table
-from sfumato.report.drawing import Basis, Drawing
-from sfumato.report.figures import grid_maps, trade_off
+from sfumato.planning.cost import Cost, Utility, losses, preference_map, sparsity_curves
+from sfumato.planning.grid import kept_curves, maps, recovered
+from sfumato.planning.information import ratio_table
+from sfumato.reporting.draw import Basis, Drawing
+from sfumato.reporting.figures import grid_maps, trade_off
 
 __all__ = [
     "dimension_maps",

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.report.page import Block, Page, Section
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table
+from sfumato.reporting.page import Block, Page, Section
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding
 from sfumato.studies.files import write_report
 from sfumato.studies.informativeness import figures
 from sfumato.studies.informativeness.paper2 import (

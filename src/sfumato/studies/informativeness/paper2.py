@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.report.tables import How, Table
+from sfumato.reporting.tables import How, Table
 from sfumato.studies.answers import Found
 from sfumato.studies.informativeness.answers import (
     BETAS,

@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.learn.sweep import Done, Engine, Failed, Progress, run_sweep
-from sfumato.plan.grid import means
+from sfumato.planning.grid import means
 from sfumato.studies.files import start_folder, write_tables
 from sfumato.studies.finished import Finished
 from sfumato.studies.informativeness.cells import grid_cells, grid_table, thinned_table

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from sfumato.evaluate.intervals import over_seeds
-from sfumato.plan.preference import losses
-from sfumato.report.numbers import interval, signed
+from sfumato.evaluation.intervals import over_seeds
+from sfumato.planning.cost import losses
+from sfumato.reporting.text import interval, signed
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.informativeness.answers import SMALL, Told
 

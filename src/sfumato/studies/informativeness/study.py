@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sfumato.errors import DataError
-from sfumato.plan.grid import (
+from sfumato.planning.grid import (
     CURVE_SIZES,
     DIMENSIONS,
     FLIPPED_AT,
@@ -14,7 +14,7 @@ from sfumato.plan.grid import (
     MAP_SIZES,
     default_points,
 )
-from sfumato.plan.worlds import PCA, Point
+from sfumato.planning.worlds import PCA, Point
 
 __all__ = ["SUBJECTS", "GridStudy", "Subject", "example_points", "points_of"]
 

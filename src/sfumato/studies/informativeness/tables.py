@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sfumato.plan.grid import means, recovered
-from sfumato.plan.preference import losses, preferred
-from sfumato.report.numbers import interval, number
+from sfumato.planning.cost import losses, preferred
+from sfumato.planning.grid import means, recovered
+from sfumato.reporting.text import interval, number
 from sfumato.studies.informativeness.answers import Told, correlations
 
 __all__ = ["best_rows", "correlation_rows", "kept_rows", "noise_rows", "noise_shown", "rho_rows"]

@@ -7,11 +7,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.alignment import concentration_curve, correlation_matrix, share_in_top
-from sfumato.evaluate.entropy import entropy_distances, entropy_table
-from sfumato.evaluate.intervals import bootstrap_items
-from sfumato.evaluate.pairs import top_class
-from sfumato.evaluate.strata import (
+from sfumato.evaluation.alignment import (
+    concentration_curve,
+    correlation_matrix,
+    entropy_distances,
+    entropy_table,
+    share_in_top,
+)
+from sfumato.evaluation.intervals import bootstrap_items
+from sfumato.evaluation.metrics import top_class
+from sfumato.evaluation.strata import (
     agreement_strata,
     disputed_thirds,
     hlv_strata,

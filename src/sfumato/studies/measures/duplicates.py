@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from sfumato.evaluate.duplicates import (
+from sfumato.evaluation.duplicates import (
     NEAR,
     Duplicates,
     Pictures,

@@ -12,11 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from sfumato.evaluate.alignment import correlate, dense_codes, spearman_of_codes
-from sfumato.evaluate.cartography import REGIONS, DataMap, data_map, data_map_table
-from sfumato.evaluate.convergence import LAST_EPOCHS, convergence_table, steadiness
-from sfumato.evaluate.intervals import bootstrap_statistics, percentiles
-from sfumato.evaluate.strata import disputed_thirds, strata_of
+from sfumato.evaluation.alignment import correlate, dense_codes, spearman_of_codes
+from sfumato.evaluation.cartography import (
+    LAST_EPOCHS,
+    REGIONS,
+    DataMap,
+    convergence_table,
+    data_map,
+    data_map_table,
+    steadiness,
+)
+from sfumato.evaluation.intervals import bootstrap_statistics, percentiles
+from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.scores import Estimate, with_interval

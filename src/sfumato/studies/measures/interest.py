@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.interest import (
+from sfumato.evaluation.cartography import (
     OUR_RULES,
     InterestRules,
     Kind,

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate import mode_shift
-from sfumato.evaluate.intervals import bootstrap_items, over_seeds
-from sfumato.evaluate.metrics import metric_named
-from sfumato.evaluate.mode_shift import ModeShift
+from sfumato.evaluation import mode_shift
+from sfumato.evaluation.intervals import bootstrap_items, over_seeds
+from sfumato.evaluation.metrics import metric_named
+from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
 from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData

@@ -6,9 +6,9 @@ from math import exp, log
 
 import numpy as np
 
-from sfumato.plan.advise import Advice, Task
-from sfumato.plan.cost import WITH_KEPT, Cost, assumed_cost
-from sfumato.plan.pilot import Piloted
+from sfumato.planning.advise import Advice, Task
+from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost
+from sfumato.planning.pilot import Piloted
 from sfumato.studies.planned.simulated import TYPICAL_NOISE, Sizes, dimensions_of, noise_at
 
 __all__ = ["Pair", "Planned", "compared", "error_of", "noises", "prices", "with_title"]

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from sfumato.plan.advise import Task
-from sfumato.plan.annotators import MEASURES, expected_error
-from sfumato.plan.worlds import Point
-from sfumato.report.drawing import Basis, Drawing
-from sfumato.report.figures import against_annotators
-from sfumato.report.figures.marked import mark_cell
-from sfumato.report.measure import Measure
+from sfumato.planning.advise import Task
+from sfumato.planning.annotators import MEASURES, expected_error
+from sfumato.planning.worlds import Point
+from sfumato.reporting.draw import Basis, Drawing
+from sfumato.reporting.figures import against_annotators
+from sfumato.reporting.figures.scores import mark_cell
+from sfumato.reporting.text import Measure
 from sfumato.studies.informativeness.components import component_curves
 from sfumato.studies.informativeness.figures import (
     dimension_maps,

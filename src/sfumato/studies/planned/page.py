@@ -2,11 +2,11 @@
 
 import polars as pl
 
-from sfumato.plan.advise import plan_json
-from sfumato.plan.ratios import noisy
+from sfumato.planning.advise import plan_json
+from sfumato.planning.information import noisy
 from sfumato.provenance import Setting
-from sfumato.report.page import Block, Page, Section, Text
-from sfumato.report.tables import How, Table
+from sfumato.reporting.page import Block, Page, Section, Text
+from sfumato.reporting.tables import How, Table
 from sfumato.studies.planned.asked import Planned, error_of, with_title
 from sfumato.studies.planned.figures import Figures
 from sfumato.studies.planned.sentences import enough_people, headline

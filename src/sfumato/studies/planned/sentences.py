@@ -1,9 +1,8 @@
 """Say in plain sentences what a plan found, how sure it is, and what it cannot know."""
 
-from sfumato.plan.advise import Advice, Alternative, Task
-from sfumato.plan.ratios import regime
-from sfumato.plan.reasons import other_items
-from sfumato.report.summary import Finding
+from sfumato.planning.advise import Advice, Alternative, Task, other_items
+from sfumato.planning.information import regime
+from sfumato.reporting.text import Finding
 from sfumato.studies.planned.asked import Planned, with_title
 from sfumato.studies.planned.simulated import sizes_of, stands_for
 

@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.plan.advise import DIMENSIONS, NOISE_ASSUMED, Task
-from sfumato.plan.embed import spearman
-from sfumato.plan.expected import (
+from sfumato.planning.advise import DIMENSIONS, NOISE_ASSUMED, Task
+from sfumato.planning.embed import spearman
+from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
+from sfumato.planning.weigh import (
     MOST_ITEMS,
     NOISES,
     Candidate,
@@ -24,8 +25,7 @@ from sfumato.plan.expected import (
     seen,
     stated,
 )
-from sfumato.plan.grid import SCHEMA, grid_points, run_grid, simulate_point
-from sfumato.plan.worlds import PCA, Point, World, stream, world_at
+from sfumato.planning.worlds import PCA, Point, World, stream, world_at
 
 __all__ = [
     "MOST_CLASSES",

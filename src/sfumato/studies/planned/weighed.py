@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import polars as pl
 
-from sfumato.plan.advise import Task
-from sfumato.plan.cost import UTILITIES, WITH_KEPT, Cost, break_even, total_cost
-from sfumato.plan.expected import Candidate
-from sfumato.plan.grid import recovered
-from sfumato.report.drawing import Basis, Drawing
-from sfumato.report.figures import grid_maps
-from sfumato.report.figures.marked import mark_cell
+from sfumato.planning.advise import Task
+from sfumato.planning.cost import UTILITIES, WITH_KEPT, Cost, break_even, total_cost
+from sfumato.planning.grid import recovered
+from sfumato.planning.weigh import Candidate
+from sfumato.reporting.draw import Basis, Drawing
+from sfumato.reporting.figures import grid_maps
+from sfumato.reporting.figures.scores import mark_cell
 from sfumato.studies.informativeness.figures import loss_figure, preference_maps
 from sfumato.studies.planned.asked import (
     Pair,

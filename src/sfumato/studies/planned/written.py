@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError
-from sfumato.plan.advise import plan_json
-from sfumato.plan.pilot import Piloted
-from sfumato.report.drawing import save
-from sfumato.report.page import write
+from sfumato.planning.advise import plan_json
+from sfumato.planning.pilot import Piloted
+from sfumato.reporting.draw import save
+from sfumato.reporting.page import write
 from sfumato.studies.planned.asked import Planned
 from sfumato.studies.planned.figures import draw_figures
 from sfumato.studies.planned.page import plan_page

@@ -7,14 +7,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluate.alignment import concentration_curve, share_in_top
-from sfumato.evaluate.interest import bars, same_top_other_rest
-from sfumato.evaluate.intervals import paired_items
-from sfumato.evaluate.leaderboard import ensemble
-from sfumato.evaluate.metrics import METRICS
-from sfumato.evaluate.references import class_oracle, class_oracle_labels, entropy_floor
-from sfumato.evaluate.score import evaluate
-from sfumato.evaluate.strata import original_agreement, strata_of
+from sfumato.evaluation.alignment import concentration_curve, share_in_top
+from sfumato.evaluation.cartography import bars, same_top_other_rest
+from sfumato.evaluation.intervals import paired_items
+from sfumato.evaluation.metrics import METRICS
+from sfumato.evaluation.references import class_oracle, class_oracle_labels, entropy_floor
+from sfumato.evaluation.score import ensemble, evaluate
+from sfumato.evaluation.strata import original_agreement, strata_of
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.provenance import Setting

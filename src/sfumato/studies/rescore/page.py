@@ -11,15 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluate.metrics import METRICS
-from sfumato.report.drawing import Basis
-from sfumato.report.figures import galleries, uncertainty
-from sfumato.report.figures import scores as score_figures
-from sfumato.report.measure import Measure
-from sfumato.report.numbers import interval, number
-from sfumato.report.page import Page, Section
-from sfumato.report.summary import Finding
-from sfumato.report.tables import How, Table
+from sfumato.evaluation.metrics import METRICS
+from sfumato.reporting.draw import Basis
+from sfumato.reporting.figures import curves, galleries
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.page import Page, Section
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, Measure, interval, number
 from sfumato.scores import Score, read_differences, read_scores, scores_table
 from sfumato.studies.comparison.told import Judged, judge
 from sfumato.studies.files import (
@@ -225,7 +223,7 @@ def _doubts(run: RescoreRun) -> Section:
         f"Below: images on which people and {BEST} name the same class and differ most over the "
         "rest, chosen for it.",
         (
-            uncertainty.concentration(run.tables["concentration"], basis),
+            curves.concentration(run.tables["concentration"], basis),
             galleries.gallery(
                 run.tables["gallery"],
                 run.pictures,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sfumato.data.cifar10h_predictions import DATASET
 from sfumato.data.fetch import locate
-from sfumato.evaluate.predictions import read_predictions
+from sfumato.evaluation.predictions import read_predictions
 from sfumato.labels.labelset import LabelSet
 
 __all__ = ["BEST", "CLOSEST", "STORED", "read_stored"]

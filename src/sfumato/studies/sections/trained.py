@@ -7,17 +7,18 @@ from itertools import groupby
 
 import polars as pl
 
-from sfumato.report.drawing import Drawing
-from sfumato.report.figures import curves as curve_figures
-from sfumato.report.figures import scores as score_figures
-from sfumato.report.figures import trade_off, uncertainty
-from sfumato.report.numbers import interval, number, signed
-from sfumato.report.page import Block, Section
-from sfumato.report.tables import How, Table
+from sfumato.reporting.draw import Drawing
+from sfumato.reporting.figures import curves as curve_figures
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.figures import trade_off, curves as uncertainty
+from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.page import Block, Section
+from sfumato.reporting.tables import How, Table
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import counts_text, found_text
+from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.study import Arm, Curve
+from sfumato.studies.verdicts import counts_text
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
 PAIRED = ("cross_entropy", "accuracy", "rms_calibration")

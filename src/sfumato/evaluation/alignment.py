@@ -1,0 +1,451 @@
+"""Turn signals of ambiguity, one number an item, into correlations and shares with intervals.
+
+A signal is any array with a value an item: entropy of the labels, share of unsure annotators,
+seconds, a model's confidence. NaN says that nothing is known about the item; a pair of signals is
+compared on the items where both are known. Correlations are Spearman's, because the signals have
+different units and only their order is comparable.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.stats import rankdata, wasserstein_distance
+
+from sfumato.errors import DataError
+from sfumato.evaluation.intervals import bootstrap_items, percentiles
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import concentration, entropy
+
+PerItem = NDArray[np.float64]  # (items,), NaN where unknown
+Codes = NDArray[np.int64]
+
+Sign = Literal["negative", "positive"]
+Found = Literal["as expected", "opposite", "not told apart from zero", "undefined"]
+
+EXPECTED: dict[str, Sign] = {"confidence": "negative", "variability": "positive"}
+"""How a model's signals should go with human uncertainty (S4-35)."""
+
+DRAWS = 1000
+
+FEWEST = 3
+"""A rank correlation of two items is always 1 or -1 and says nothing."""
+
+DIGITS = 12
+"""Values that agree to this many digits are ties: the order of a sum must not make ranks."""
+
+CORRELATIONS = pl.Schema(
+    {
+        "first": pl.String(),
+        "second": pl.String(),
+        "rho": pl.Float64(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
+        "items": pl.Int64(),
+    }
+)
+"""The columns of a table of correlations; an undefined one is NaN."""
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rho of two signals, with its interval over items."""
+
+    first: str
+    second: str
+    rho: float
+    """NaN where it is undefined: fewer than three items, or a signal that never changes."""
+    low: float
+    high: float
+    items: int
+    """On how many items both signals are known."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which part of a total lies in some of the items, with its interval over items."""
+
+    value: float
+    low: float
+    high: float
+    items: int
+
+
+def correlate(
+    first: PerItem,
+    second: PerItem,
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    names: tuple[str, str] = ("first", "second"),
+) -> RankCorrelation:
+    """Spearman's rho with a 95 % percentile interval from resampling items (S4-35, S4-49).
+
+    Ties share the mean of their ranks, as in ``scipy.stats.spearmanr``, and each resample is
+    ranked anew. Resamples in which a signal is constant have no rho and are left out.
+
+    >>> found = correlate([1, 2, 3, 4], [1, 4, 9, 7], rng=np.random.default_rng(0))
+    >>> round(found.rho, 3), found.items
+    (0.8, 4)
+    """
+    x, y = _signals({names[0]: first, names[1]: second}).values()
+    known = ~(np.isnan(x) | np.isnan(y))
+    count = int(known.sum())
+    codes = dense_codes(x[known]), dense_codes(y[known])
+    rho = spearman_of_codes(*codes, np.ones(count)) if count >= FEWEST else np.nan
+    if np.isnan(rho):
+        return RankCorrelation(*names, rho, np.nan, np.nan, count)
+    even = np.full(count, 1 / count)
+    again = [spearman_of_codes(*codes, rng.multinomial(count, even)) for _ in range(draws)]
+    return RankCorrelation(*names, rho, *percentiles(np.array(again)), count)
+
+
+def correlation_matrix(
+    signals: Mapping[str, PerItem], *, rng: np.random.Generator, draws: int = DRAWS
+) -> pl.DataFrame:
+    """Rho of every pair of signals, in the columns of ``CORRELATIONS`` (S4-49).
+
+    Pairs follow the order of the mapping, each once. A pair is compared on the items where both
+    are known, so pairs may rest on different items: ``items`` says on how many.
+
+    >>> signals = {"entropy": [0, 0.2, 0.5], "seconds": [2, 3, 9], "unsure": [0, np.nan, 1]}
+    >>> found = correlation_matrix(signals, rng=np.random.default_rng(0))
+    >>> found.select("first", "second", "rho", "items").rows()[0]
+    ('entropy', 'seconds', 1.0, 3)
+    """
+    checked = _signals(signals)
+    rows = [
+        correlate(checked[one], checked[other], rng=rng, draws=draws, names=(one, other))
+        for one, other in combinations(checked, 2)
+    ]
+    return pl.DataFrame([astuple(row) for row in rows], schema=CORRELATIONS, orient="row")
+
+
+def uncertainty_alignment(
+    uncertainty: Mapping[str, PerItem],
+    dynamics: Mapping[str, PerItem],
+    *,
+    strata: Mapping[str, NDArray[np.bool_]] | None = None,
+    expected: Mapping[str, Sign] = EXPECTED,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> pl.DataFrame:
+    """Each measure of human uncertainty against each signal of a model, by stratum (S4-35).
+
+    The columns of ``CORRELATIONS`` (``first`` is the human measure) and ``stratum``, ``expected``
+    (the sign, null where none is) and ``found``, which compares the sign with the interval, not
+    with the estimate. A model that learnt to doubt what people doubt has lower ``confidence``
+    and, by S4, higher ``variability`` on items of high human uncertainty.
+    """
+    signals = _signals({**uncertainty, **dynamics})
+    size = len(next(iter(signals.values())))
+    rows = []
+    for stratum, inside in {"all": np.ones(size, dtype=np.bool_), **(strata or {})}.items():
+        if np.shape(inside) != (size,):
+            raise DataError(
+                f"Stratum {stratum!r} marks {np.size(inside)} items, but there are {size}."
+            )
+        for human in uncertainty:
+            for model in dynamics:
+                pair = (signals[human][inside], signals[model][inside])
+                row = correlate(*pair, rng=rng, draws=draws, names=(human, model))
+                sign = expected.get(model)
+                rows.append((*astuple(row), stratum, sign, _found(row, sign)))
+    extra = {"stratum": pl.String(), "expected": pl.String(), "found": pl.String()}
+    return pl.DataFrame(rows, schema={**CORRELATIONS, **extra}, orient="row")
+
+
+def concentration_curve(
+    values: Mapping[str, PerItem], *, shares: Sequence[float] = tuple(np.linspace(0, 1, 101))
+) -> pl.DataFrame:
+    """How much of the total the most uncertain items carry, for each share of them (S0-47).
+
+    Columns ``source``, ``share_of_items``, ``share_of_uncertainty``. The diagonal would mean that
+    every item is equally uncertain.
+
+    >>> concentration_curve({"people": np.array([0, 3, 1, 0])}, shares=(0.25, 0.5)).rows()
+    [('people', 0.25, 0.75), ('people', 0.5, 1.0)]
+    """
+    rows = [
+        (source, float(share), concentration(uncertainty, share))
+        for source, uncertainty in values.items()
+        for share in shares
+    ]
+    columns = {
+        "source": pl.String(),
+        "share_of_items": pl.Float64(),
+        "share_of_uncertainty": pl.Float64(),
+    }
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def share_in_top(
+    values: PerItem, share: float, *, rng: np.random.Generator, draws: int = DRAWS
+) -> Share:
+    """Which part of the total lies in the top ``share`` of items, with its interval (S0-47).
+
+    82.6 % of the entropy of CIFAR-10H lies in 30 % of its images.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    value = concentration(values, share)
+    again = [concentration(rng.choice(values, len(values)), share) for _ in range(draws)]
+    return Share(value, *percentiles(np.array(again)), len(values))
+
+
+def entropy_tracking(
+    reference: PerItem,
+    signals: Mapping[str, PerItem],
+    *,
+    bins: int = 5,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> pl.DataFrame:
+    """Mean of each signal as the reference entropy grows (S3-18).
+
+    Signals are, for example, the top probability (``signals.top_probability``) and the number of
+    possible labels (``signals.possible_labels``) of one label set, and the reference the entropy
+    of another. An item goes into the bin of its mid-rank, so that bins hold about equally many
+    and equal entropies are never split: all unanimous items share a bin, and bins next to it may
+    be empty and are then left out. Columns ``signal``, ``bin``, ``from_entropy``, ``to_entropy``,
+    ``entropy`` (mean), ``value``, ``low``, ``high``, ``items``. Items of which the signal or the
+    reference is unknown are left out.
+    """
+    if bins < 1:
+        raise DataError(f"{bins} bins were asked for; ask for 1 or more.")
+    checked = _signals({"reference": reference, **signals})
+    reference = checked["reference"]
+    rows = []
+    for name in signals:
+        known = ~(np.isnan(checked[name]) | np.isnan(reference))
+        if not known.any():
+            continue
+        doubt, values = reference[known], checked[name][known]
+        place = (rankdata(dense_codes(doubt)) - 0.5) / len(doubt)  # mid-rank, inside (0, 1)
+        for number in range(bins):
+            inside = (place * bins).astype(np.int64) == number
+            if inside.any():
+                low, high = bootstrap_items(values[inside], rng=rng, draws=draws)
+                ends = float(doubt[inside].min()), float(doubt[inside].max())
+                means = float(doubt[inside].mean()), float(values[inside].mean())
+                rows.append((name, number, *ends, *means, low, high, int(inside.sum())))
+    numbers = ("from_entropy", "to_entropy", "entropy", "value", "low", "high")
+    columns = {
+        "signal": pl.String(),
+        "bin": pl.Int64(),
+        **dict.fromkeys(numbers, pl.Float64()),
+        "items": pl.Int64(),
+    }
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def dense_codes(values: NDArray[np.float64]) -> Codes:
+    """Numbers from 0 that keep the order of the values; equal values get equal numbers.
+
+    Equal means to ``DIGITS`` digits of the largest finite value.
+
+    >>> dense_codes(np.array([0.3, 0.1 + 0.2, 7.0, -1.0]))
+    array([1, 1, 2, 0])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    finite = np.abs(values[np.isfinite(values)])
+    largest = finite.max() if finite.any() else 1.0
+    codes = np.unique((values / largest).round(DIGITS), return_inverse=True)[1]
+    return codes.reshape(values.shape).astype(np.int64, copy=False)
+
+
+def spearman_of_codes(
+    first: Codes, second: Codes, weight: NDArray[np.float64] | NDArray[np.int64]
+) -> float:
+    """Spearman's rho of coded values, each counted ``weight`` times; NaN where one is constant.
+
+    A resample is a weight a value, so nothing is sorted again: the mid-rank of a code is the
+    weight below it and half its own.
+    """
+    x, y = _centred_ranks(first, weight), _centred_ranks(second, weight)
+    spread = float(np.sqrt(np.sum(weight * x * x) * np.sum(weight * y * y)))
+    if not spread > 0:
+        return np.nan
+    return float(np.clip(np.sum(weight * x * y) / spread, -1, 1))
+
+
+def _centred_ranks(
+    codes: Codes, weight: NDArray[np.float64] | NDArray[np.int64]
+) -> NDArray[np.float64]:
+    held = np.bincount(codes, weights=weight)
+    middle = np.cumsum(held) - held / 2
+    return (middle - held.sum() / 2)[codes]  # the mean mid-rank is half the total weight
+
+
+def _found(row: RankCorrelation, expected: Sign | None) -> Found | None:
+    if expected is None:
+        return None
+    if np.isnan(row.rho) or np.isnan(row.low):
+        return "undefined"
+    if row.low <= 0 <= row.high:
+        return "not told apart from zero"
+    return "as expected" if (row.high < 0) == (expected == "negative") else "opposite"
+
+
+def _signals(signals: Mapping[str, PerItem]) -> dict[str, PerItem]:
+    checked = {name: np.asarray(values, dtype=np.float64) for name, values in signals.items()}
+    for name, values in checked.items():
+        first = next(iter(checked))
+        if values.ndim != 1 or values.shape != checked[first].shape:
+            raise DataError(
+                f"The signal {name!r} has shape {values.shape} and {first!r} has shape "
+                f"{checked[first].shape}; each needs one number an item, NaN where unknown."
+            )
+    return checked
+
+
+# Turn label sets and predictions into distributions of entropy, side by side (S1-56).
+#
+# Does a network come out as uncertain as the labels it learnt from? The question is about the whole
+# distribution of entropies, not item by item (for that see ``alignment``).
+
+
+def entropy_table(sources: Mapping[str, LabelSet]) -> pl.DataFrame:
+    """One row an item of each source: ``source``, ``entropy`` in nats.
+
+    >>> entropy_table({"people": LabelSet(("a",), ("cat", "dog"), [[1, 0]])}).rows()
+    [('people', 0.0)]
+    """
+    values = {source: entropy(labels) for source, labels in sources.items()}
+    return pl.DataFrame(
+        {
+            "source": [source for source, of_items in values.items() for _ in of_items],
+            "entropy": np.concatenate([np.empty(0), *values.values()]),
+        },
+        schema={"source": pl.String(), "entropy": pl.Float64()},
+    )
+
+
+def entropy_histograms(sources: Mapping[str, LabelSet], *, bins: int = 20) -> pl.DataFrame:
+    """How many items of each source lie in bins that all sources share.
+
+    The bins are equally wide from 0 to log K, the largest entropy that K classes allow, each with
+    its left end and without its right, but for the last. Columns ``source``, ``bin``, ``left``,
+    ``right``, ``items``, ``share``.
+    """
+    if bins < 1:
+        raise DataError(f"{bins} bins were asked for; ask for 1 or more.")
+    edges = np.linspace(0, np.log(_classes(sources)), bins + 1)
+    tables = []
+    for source, labels in sources.items():
+        # A uniform row may come out a rounding above log K.
+        items = np.histogram(np.minimum(entropy(labels), edges[-1]), edges)[0]
+        tables.append(
+            pl.DataFrame(
+                {
+                    "source": [source] * bins,
+                    "bin": np.arange(bins),
+                    "left": edges[:-1],
+                    "right": edges[1:],
+                    "items": items,
+                    "share": items / len(labels) if len(labels) else np.full(bins, np.nan),
+                }
+            )
+        )
+    return pl.concat(tables)
+
+
+def entropy_distances(
+    labels: Mapping[str, LabelSet],
+    models: Mapping[str, LabelSet],
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> pl.DataFrame:
+    """How far the entropies of each model are from those of each label set.
+
+    The distance is Wasserstein-1 in nats, ∫ |F(h) - G(h)| dh of the two distribution functions:
+    the mean entropy that must be added or taken away to turn one histogram into the other, which
+    needs no bins. Columns ``model``, ``labels``, ``distance``, ``low``, ``high``, ``difference``
+    (mean entropy of the model minus that of the labels), ``model_items``, ``label_items``.
+
+    The interval resamples items: those of both sides together where they have the same items,
+    separately otherwise. It never reaches zero, because two resamples always differ a little, so
+    it says how well the distance is known, not whether there is one.
+    """
+    _classes({**labels, **models})
+    rows = []
+    for model, predicted in models.items():
+        for name, known in labels.items():
+            x, y = entropy(predicted), entropy(known)
+            if not len(x) or not len(y):
+                raise DataError(f"{model!r} or {name!r} has no items to compare.")
+            paired = predicted.items == known.items
+            distance = float(wasserstein_distance(x, y))
+            low, high = percentiles(_resampled(x, y, paired, rng=rng, draws=draws))
+            sizes = len(x), len(y)
+            rows.append((model, name, distance, low, high, float(x.mean() - y.mean()), *sizes))
+    numbers = dict.fromkeys(("distance", "low", "high", "difference"), pl.Float64())
+    counts = dict.fromkeys(("model_items", "label_items"), pl.Int64())
+    columns = {"model": pl.String(), "labels": pl.String(), **numbers, **counts}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def nearest_labels(distances: pl.DataFrame, trained_on: Mapping[str, str]) -> pl.DataFrame:
+    """Whether each model's entropies resemble most those of the labels it was trained on (S1-56).
+
+    From ``entropy_distances`` and model name to the name of its labels: ``model``,
+    ``trained_on``, ``own`` (distance), ``nearest`` (labels), ``least`` (distance), ``resonates``.
+    """
+    rows = []
+    for model, own_name in trained_on.items():
+        of_model = distances.filter(pl.col("model") == model).sort("distance", "labels")
+        own = of_model.filter(pl.col("labels") == own_name)["distance"]
+        if not len(own):
+            raise DataError(f"There is no distance of model {model!r} to labels {own_name!r}.")
+        nearest, least = of_model["labels"][0], of_model["distance"][0]
+        rows.append((model, own_name, own[0], nearest, least, bool(own[0] <= least)))
+    columns = {
+        "model": pl.String(),
+        "trained_on": pl.String(),
+        "own": pl.Float64(),
+        "nearest": pl.String(),
+        "least": pl.Float64(),
+        "resonates": pl.Boolean(),
+    }
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _resampled(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    paired: bool,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+) -> NDArray[np.float64]:
+    """Distances of resamples, from weights on the pooled sorted values: nothing is sorted again."""
+    pooled = np.concatenate([x, y])
+    order = np.argsort(pooled, kind="stable")
+    gaps = np.diff(pooled[order])
+    even = [np.full(len(side), 1 / len(side)) for side in (x, y)]
+    found = np.empty(draws)
+    for draw in range(draws):
+        first = rng.multinomial(len(x), even[0]) / len(x)
+        second = first if paired else rng.multinomial(len(y), even[1]) / len(y)
+        ahead = np.cumsum(np.concatenate([first, -second])[order])  # F - G above each value
+        found[draw] = np.abs(ahead[:-1]) @ gaps
+    return found
+
+
+def _classes(sources: Mapping[str, LabelSet]) -> int:
+    if not sources:
+        raise DataError("There is no label set to take entropies of.")
+    first, *others = sources
+    for name in others:
+        if len(sources[name].classes) != len(sources[first].classes):
+            raise DataError(
+                f"{name!r} has {len(sources[name].classes)} classes and {first!r} has "
+                f"{len(sources[first].classes)}; entropies compare only over as many classes."
+            )
+    if len(sources[first].classes) < 2:
+        raise DataError(f"{first!r} has a single class, so no entropy but 0.")
+    return len(sources[first].classes)

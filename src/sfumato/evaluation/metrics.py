@@ -1,0 +1,759 @@
+"""All metrics under the names that a person types: what each means, and its number in all.
+
+A metric is a function of two aligned label sets, ``human`` (the labels that count: people, their
+majority, the original labels) and ``model``. Those that are means over items live in
+``per_item`` and can be imported from here too, those about calibration in ``calibration``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.labels import signals
+from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
+from sfumato.labels.labelset import LabelSet
+from sfumato.names import find
+
+# Turn two label sets over the same items into what the metrics share: who was right, and where.
+#
+# A metric compares ``human`` (the labels that count: people, their majority, the original labels)
+# with ``model`` (what a model believes). Both must hold the same items and classes in the same
+# order; ``sfumato.labels.labelset.align`` brings two sets there.
+
+PerItem = NDArray[np.float64]  # (items,), NaN where a metric is not defined for an item
+
+TIE = 1e-12
+"""Probabilities this close, relative to their size, are equal: the order of a sum rounds."""
+
+
+def require_same_rows(human: LabelSet, model: LabelSet) -> None:
+    """Refuse two sets that are not aligned, naming the first item or class that differs."""
+    _require_same_names(human.classes, model.classes, "class")
+    _require_same_names(human.items, model.items, "item")
+
+
+def top_class(labels: LabelSet) -> NDArray[np.int64]:
+    """The position of each row's most probable class; among equals, the first in class order.
+
+    >>> top_class(LabelSet(("a", "b"), ("cat", "dog"), [[0.2, 0.8], [0.5, 0.5]]))
+    array([1, 0])
+    """
+    best = labels.probs.max(axis=1, keepdims=True)
+    return (labels.probs >= best * (1 - TIE)).argmax(axis=1)
+
+
+def is_right(human: LabelSet, model: LabelSet) -> NDArray[np.bool_]:
+    """Where the model's most probable class is that of the human label (ties: ``top_class``)."""
+    require_same_rows(human, model)
+    return top_class(human) == top_class(model)
+
+
+def mean_of_defined(values: PerItem) -> float:
+    """The mean of what is not NaN; NaN when nothing is defined.
+
+    >>> mean_of_defined(np.array([1.0, np.nan, 0.0]))
+    0.5
+    """
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def _require_same_names(
+    human: tuple[str, ...], model: tuple[str, ...], what: Literal["class", "item"]
+) -> None:
+    if human == model:
+        return
+    known, believed = set(human), set(model)
+    for name in human:
+        if name not in believed:
+            raise DataError(
+                f"The model says nothing about the {what} {name!r} ({len(known - believed)} of "
+                f"{len(human)} are missing). Score a model on the labels it was asked about."
+            )
+    for name in model:
+        if name not in known:
+            raise DataError(
+                f"The labels do not have the {what} {name!r} of the model "
+                f"({len(believed - known)} of {len(model)} are not there). Take the model's rows "
+                "of the labelled items only."
+            )
+    place = next(at for at, name in enumerate(human) if name != model[at])
+    raise DataError(
+        f"The {what} at position {place} is {human[place]!r} in the labels but {model[place]!r} "
+        "in the model. Bring both into the same order."
+    )
+
+
+# Turn human labels and a model's beliefs into one number an item.
+#
+# Every function takes two aligned label sets: ``human``, the labels that count (people, their
+# majority, the original labels), and ``model``. What a number is measured against is decided by
+# what is handed in, so cross-entropy to hard labels is ``cross_entropy`` with one-hot rows.
+# Logarithms are natural. NaN stands where a number is not defined for an item.
+
+SMALLEST = float(np.finfo(np.float32).tiny)
+"""A model's probability counts as at least this (1.2e-38) inside a logarithm.
+
+It is the smallest normal number of the precision in which networks answer, so it changes no
+probability that a softmax can express, and a class that a model excludes costs 87.3 nats for each
+unit of human mass instead of making the mean infinite. A coarser floor such as 1e-12 would move
+the published cross-entropies of the stored networks in the third decimal."""
+
+
+def accuracy(human: LabelSet, model: LabelSet) -> PerItem:
+    """1 where the model's most probable class is that of the human label, otherwise 0 (S0-31).
+
+    Among equally probable classes the first in class order is taken, on both sides.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[0.6, 0.4], [0, 1]])
+    >>> accuracy(human, LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [0.7, 0.3]]))
+    array([1., 0.])
+    """
+    return is_right(human, model).astype(np.float64)
+
+
+def top2_accuracy(human: LabelSet, model: LabelSet) -> PerItem:
+    """1 where the human label's most probable class is among the model's two (S3-16).
+
+    Equally probable classes of the model rank in class order.
+    """
+    require_same_rows(human, model)
+    best_two = np.argsort(-model.probs, axis=1, kind="stable")[:, :2]
+    found = (best_two == top_class(human)[:, None]).any(axis=1)
+    return found.astype(np.float64)
+
+
+def cross_entropy(human: LabelSet, model: LabelSet) -> PerItem:
+    """−Σ p log q: nats needed to code a person's answer with the model's beliefs (S0-33, S2-70).
+
+    With one-hot human labels it is the log loss (S0-32). q counts as at least ``SMALLEST``.
+
+    >>> human = LabelSet(("a",), ("cat", "dog"), [[0.5, 0.5]])
+    >>> cross_entropy(human, LabelSet(("a",), ("cat", "dog"), [[0.8, 0.2]])).round(4)
+    array([0.9163])
+    """
+    require_same_rows(human, model)
+    believed = np.clip(model.probs, SMALLEST, 1)
+    return -(human.probs * np.log(believed)).sum(axis=1) + 0.0  # no negative zeros
+
+
+def kl(human: LabelSet, model: LabelSet) -> PerItem:
+    """Σ p log(p/q), human first: cross-entropy less the entropy of the human label (S4-30).
+
+    0 log 0 is 0, and q counts as at least ``SMALLEST``.
+    """
+    require_same_rows(human, model)
+    return kl_rows(human.probs, np.maximum(model.probs, SMALLEST))
+
+
+def brier(human: LabelSet, model: LabelSet) -> PerItem:
+    """Σ (q − p)² over the classes, from 0 to 2 (S4-31); not divided by their number.
+
+    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    >>> brier(human, LabelSet(("a",), ("cat", "dog"), [[0, 1]]))
+    array([2.])
+    """
+    require_same_rows(human, model)
+    return ((model.probs - human.probs) ** 2).sum(axis=1)
+
+
+def total_variation(human: LabelSet, model: LabelSet) -> PerItem:
+    """½ Σ |p − q|: the mass that lies on other classes, from 0 to 1."""
+    require_same_rows(human, model)
+    return total_variation_rows(human.probs, model.probs)
+
+
+def l1(human: LabelSet, model: LabelSet) -> PerItem:
+    """Σ |p − q|, from 0 to 2: twice the total variation (S3-16)."""
+    return 2 * total_variation(human, model)
+
+
+def jensen_shannon(human: LabelSet, model: LabelSet) -> PerItem:
+    """Mean divergence to the midpoint in nats, from 0 to log 2; not its square root."""
+    require_same_rows(human, model)
+    return jensen_shannon_rows(human.probs, model.probs)
+
+
+def second_best_accuracy(human: LabelSet, model: LabelSet) -> PerItem:
+    """1 where model and people name the same second choice, where people have one (S0-34, C4).
+
+    People have a second choice when one class alone is second: it has mass, less than the first
+    and more than the third. Other items are NaN. A model that has none (a one-hot row, or a tie)
+    did not name it and gets 0. Whether the first choices agree plays no part.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog", "cow"), [[0.6, 0.3, 0.1], [1, 0, 0]])
+    >>> model = LabelSet(("a", "b"), ("cat", "dog", "cow"), [[0.8, 0.2, 0], [0.8, 0.2, 0]])
+    >>> second_best_accuracy(human, model)
+    array([ 1., nan])
+    """
+    require_same_rows(human, model)
+    said, is_clear = _second_choice(human.probs, above=TIE)  # less is rounding, not people
+    believed, names_one = _second_choice(model.probs, above=0)
+    return np.where(is_clear, (said == believed) & names_one, np.nan)
+
+
+def second_best_accuracy_all(human: LabelSet, model: LabelSet) -> PerItem:
+    """1 where the second-ranked classes are the same, over all items, as published (S0-34, C4).
+
+    Rank is the place in a stable ascending sort, so of equal classes the last in class order
+    ranks highest: where people were unanimous their "second choice" is the last class, an
+    artefact that this variant keeps on purpose.
+    """
+    require_same_rows(human, model)
+    if len(human.classes) < 2:
+        return np.full(len(human), np.nan)
+    second = [np.argsort(labels.probs, axis=1, kind="stable")[:, -2] for labels in (human, model)]
+    return (second[0] == second[1]).astype(np.float64)
+
+
+def confidence(human: LabelSet, model: LabelSet) -> PerItem:
+    """The model's largest probability."""
+    require_same_rows(human, model)
+    return signals.top_probability(model)
+
+
+def confidence_right(human: LabelSet, model: LabelSet) -> PerItem:
+    """The model's largest probability where it is right, NaN elsewhere (S0-35)."""
+    return np.where(is_right(human, model), signals.top_probability(model), np.nan)
+
+
+def confidence_wrong(human: LabelSet, model: LabelSet) -> PerItem:
+    """The model's largest probability where it is wrong, NaN elsewhere (S0-35)."""
+    return np.where(is_right(human, model), np.nan, signals.top_probability(model))
+
+
+def entropy(human: LabelSet, model: LabelSet) -> PerItem:
+    """Shannon entropy of the model's row in nats."""
+    require_same_rows(human, model)
+    return signals.entropy(model)
+
+
+def _second_choice(
+    probs: NDArray[np.float64], *, above: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Which class is second, and whether it alone is."""
+    n_items, n_classes = probs.shape
+    if n_classes < 2:
+        return np.zeros(n_items, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
+    order = np.argsort(-probs, axis=1, kind="stable")[:, :3]
+    ranked = np.take_along_axis(probs, order, axis=1)
+    first, second = ranked[:, 0], ranked[:, 1]
+    third = ranked[:, 2] if n_classes > 2 else np.zeros(n_items)
+    alone = (second < first * (1 - TIE)) & (third < second * (1 - TIE))
+    return order[:, 1], alone & (second > above)
+
+
+# Turn human labels and a model's beliefs into numbers that are no mean over items.
+#
+# As in ``calibration``, one function gives a row an item and another, ``…_of``, turns any selection
+# of those rows into the number, so that strata and bootstraps need not begin from the labels.
+
+Parts = NDArray[np.float64]  # (items, numbers)
+
+SAME = 1e-12
+"""Entropies that differ by less differ by rounding."""
+
+
+def worst_class_accuracy(human: LabelSet, model: LabelSet) -> float:
+    """The accuracy on the class where it is lowest, among classes that the labels have (S3-16)."""
+    return worst_class_of(class_and_right(human, model))
+
+
+def by_class(human: LabelSet, model: LabelSet) -> pl.DataFrame:
+    """Accuracy and cross-entropy by the human label's most probable class (S3-16).
+
+    A row a class: ``class``, ``accuracy``, ``cross_entropy`` (null without items), ``items``.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [1, 0]])
+    >>> model = LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5], [0, 1]])
+    >>> by_class(human, model)["accuracy"].to_list()
+    [0.5, None]
+    """
+    values = {"accuracy": accuracy(human, model), "cross_entropy": cross_entropy(human, model)}
+    of_class = [top_class(human) == place for place in range(len(human.classes))]
+    means = {
+        name: pl.Series([each[rows].mean() if rows.any() else None for rows in of_class])
+        for name, each in values.items()
+    }
+    return pl.DataFrame(
+        {
+            "class": human.classes,
+            **{name: column.cast(pl.Float64) for name, column in means.items()},
+            "items": [int(rows.sum()) for rows in of_class],
+        }
+    )
+
+
+def class_and_right(human: LabelSet, model: LabelSet) -> Parts:
+    """For each item the human label's most probable class, and 1 where the model is right."""
+    return np.stack([top_class(human), is_right(human, model)], axis=1).astype(np.float64)
+
+
+def worst_class_of(parts: Parts) -> float:
+    """The lowest accuracy of a class among rows of ``class_and_right``; NaN without any."""
+    if not len(parts):
+        return float("nan")
+    of_class = parts[:, 0].astype(np.int64)
+    items = np.bincount(of_class)
+    right = np.bincount(of_class, weights=parts[:, 1])
+    return float((right[items > 0] / items[items > 0]).min())
+
+
+def entropies(human: LabelSet, model: LabelSet) -> Parts:
+    """For each item the entropy of the human label and that of the model's row, in nats."""
+    require_same_rows(human, model)
+    return np.stack([signals.entropy(human), signals.entropy(model)], axis=1)
+
+
+def entropy_codes(human: LabelSet, model: LabelSet) -> Parts:
+    """For each item the places of its two entropies among all, equal ones sharing a place.
+
+    With them any selection of items can be ranked without sorting.
+    """
+    # Rounded, because the order of a sum must not make ranks.
+    columns = entropies(human, model).round(12).T
+    places = [np.unique(column, return_inverse=True)[1] for column in columns]
+    return np.stack(places, axis=1).astype(np.float64)
+
+
+def rank_correlation_of(codes: Parts) -> float:
+    """Spearman correlation of rows of ``entropy_codes``; NaN where one column does not vary."""
+    return correlation_of(np.stack([_mean_ranks(column) for column in codes.T]).T)
+
+
+def correlation_of(pairs: Parts) -> float:
+    """Pearson correlation of two columns; NaN where one does not vary, as among the unanimous."""
+    if len(pairs) < 2:
+        return float("nan")
+    x, y = np.ascontiguousarray(pairs.T)
+    if np.ptp(x) <= SAME or np.ptp(y) <= SAME:
+        return float("nan")
+    x, y = x - x.mean(), y - y.mean()
+    # Without np.corrcoef, which takes five times as long, and a bootstrap asks a thousand times.
+    together = x @ y / np.sqrt((x @ x) * (y @ y))
+    return float(np.clip(together, -1, 1))
+
+
+def _mean_ranks(codes: Parts) -> Parts:
+    places = codes.astype(np.int64)
+    count = np.bincount(places)
+    return (np.cumsum(count) - (count - 1) / 2)[places]
+
+
+# Turn a model's confidence and who was right into calibration errors and reliability tables.
+#
+# "Confidence" is the largest probability of a row, "right" means that the model's most probable
+# class is that of the human label. Each error is computed in two steps, so that strata and
+# bootstraps need not begin from the labels: ``…_parts`` gives a row an item, and ``…_of`` turns
+# any selection of those rows, repeated or not, into the error.
+
+BINS = 15
+"""Equal-width bins, as in the usual definition of ECE."""
+
+
+def reliability(human: LabelSet, model: LabelSet, bins: int = BINS) -> pl.DataFrame:
+    """The table behind a reliability diagram: a row an equal-width bin of confidence.
+
+    Columns: ``bin``, ``low`` and ``high`` (the interval is (low, high]), ``confidence`` and
+    ``accuracy`` (means, null in an empty bin), ``items``.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [1, 0]])
+    >>> model = LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [0.2, 0.8]])
+    >>> reliability(human, model, 2).select("low", "high", "accuracy", "items").row(1)
+    (0.5, 1.0, 0.5, 2)
+    """
+    right = is_right(human, model).astype(np.float64)
+    confidence = model.probs.max(axis=1)
+    bin_of = _equal_width(confidence, bins)
+    items = np.bincount(bin_of, minlength=bins)
+    edges = np.linspace(0, 1, bins + 1)
+
+    def mean(values: NDArray[np.float64]) -> list[float | None]:
+        sums = np.bincount(bin_of, weights=values, minlength=bins)
+        return [float(s / n) if n else None for s, n in zip(sums, items, strict=True)]
+
+    return pl.DataFrame(
+        {
+            "bin": np.arange(bins),
+            "low": edges[:-1],
+            "high": edges[1:],
+            "confidence": pl.Series(mean(confidence), dtype=pl.Float64),
+            "accuracy": pl.Series(mean(right), dtype=pl.Float64),
+            "items": items,
+        }
+    )
+
+
+def ece(human: LabelSet, model: LabelSet, bins: int = BINS) -> float:
+    """Expected calibration error: Σ_b n_b/N · |accuracy − confidence| over equal-width bins.
+
+    It sees the top class only, so a model that reproduces people who disagree does not score
+    zero; the fifth paper leaves it out for that reason (S4-37).
+
+    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    >>> round(ece(human, LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])), 3)
+    0.3
+    """
+    return ece_of(ece_parts(human, model, bins))
+
+
+def ece_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts:
+    """For each item its bin and by how much confidence exceeds being right."""
+    right = is_right(human, model)
+    confidence = model.probs.max(axis=1)
+    return np.stack([_equal_width(confidence, bins), confidence - right], axis=1)
+
+
+def ece_of(parts: Parts) -> float:
+    """The expected calibration error of rows of ``ece_parts``; NaN without any."""
+    return _binned_gap(parts[:, 0], parts[:, 1])
+
+
+def classwise_calibration(human: LabelSet, model: LabelSet, bins: int = BINS) -> float:
+    """Mean over classes of Σ_b n_b/N · |mean human − mean model probability of the class|.
+
+    The classwise ECE of Kull et al. (2019), equal-width bins of the model's probability of each
+    class in turn, with the human probability in the place of the 0/1 label; for hard labels they
+    are the same. Unlike ``ece`` it is zero for a model that reproduces people.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [0, 1]])
+    >>> classwise_calibration(human, LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5]] * 2))
+    0.0
+    """
+    return classwise_of(classwise_parts(human, model, bins))
+
+
+def classwise_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts:
+    """For each item the bin of each class, then model minus human probability of each class."""
+    require_same_rows(human, model)
+    return np.hstack([_equal_width(model.probs, bins), model.probs - human.probs])
+
+
+def classwise_of(parts: Parts) -> float:
+    """The classwise calibration error of rows of ``classwise_parts``; NaN without any."""
+    bin_of, gap = np.hsplit(parts, 2)
+    return float(np.mean([_binned_gap(*columns) for columns in zip(bin_of.T, gap.T, strict=True)]))
+
+
+def bin_size_for(items: int) -> int:
+    """How many items an adaptive bin holds: 100, or 10 when there are at most 100 (S2-71)."""
+    return 100 if items > 100 else 10
+
+
+def rms_calibration(human: LabelSet, model: LabelSet, bin_size: int | None = None) -> float:
+    """Root-mean-square calibration error over bins of equally many items (S2-71).
+
+    Sorted by confidence, every ``bin_size`` consecutive items are a bin, the last one extended
+    to the end; sqrt(Σ_b n_b/N (confidence − accuracy)²) over **all** bins. Fewer items than one
+    bin holds are one bin. Items of equal confidence share their mean of being right, so the
+    order of the items does not matter. Noise alone keeps it above zero: see
+    ``references.rms_calibration_floor``.
+
+    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    >>> round(rms_calibration(human, LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])), 3)
+    0.3
+    """
+    return rms_of(rms_parts(human, model), bin_size)
+
+
+def rms_calibration_published(
+    human: LabelSet, model: LabelSet, bin_size: int | None = None
+) -> float:
+    """The same as released with the papers: the most confident bin is left out (C13).
+
+    Its items still count in N, so with one bin the result is 0 whatever the model does. With
+    fewer items than one bin the released code fails; here that is NaN.
+    """
+    return rms_published_of(rms_parts(human, model), bin_size)
+
+
+def rms_parts(human: LabelSet, model: LabelSet) -> Parts:
+    """For each item the rank of its confidence (equal ones share it), confidence and right."""
+    right = is_right(human, model)
+    confidence = model.probs.max(axis=1)
+    _, rank = np.unique(confidence, return_inverse=True)
+    return np.stack([rank, confidence, right], axis=1)
+
+
+def rms_of(parts: Parts, bin_size: int | None = None) -> float:
+    """The RMS calibration error of rows of ``rms_parts`` over all bins; NaN without any."""
+    if not len(parts):
+        return float("nan")
+    return float(np.sqrt(_square_errors(parts, bin_size).sum()))
+
+
+def rms_published_of(parts: Parts, bin_size: int | None = None) -> float:
+    """The published variant for rows of ``rms_parts``: without the most confident bin."""
+    if len(parts) < _checked_size(len(parts), bin_size):
+        return float("nan")
+    return float(np.sqrt(_square_errors(parts, bin_size)[:-1].sum()))
+
+
+def _square_errors(parts: Parts, bin_size: int | None) -> NDArray[np.float64]:
+    """n_b/N (confidence − accuracy)² of each bin, least confident first."""
+    size = _checked_size(len(parts), bin_size)
+    rank = parts[:, 0].astype(np.int64)
+    items = np.bincount(rank)
+    gap = np.bincount(rank, weights=parts[:, 1] - parts[:, 2])
+    edges = size * np.arange(max(len(parts) // size, 1) + 1)
+    edges[-1] = len(parts)
+    # Summed up to each edge; an edge inside a group of equal confidence takes its part of it.
+    reached = np.concatenate([[0], np.cumsum(items)])
+    carried = np.concatenate([[0.0], np.cumsum(gap)])
+    of_bin = np.diff(np.interp(edges, reached, carried))
+    return of_bin**2 / np.diff(edges) / len(parts)
+
+
+def _checked_size(items: int, bin_size: int | None) -> int:
+    size = bin_size_for(items) if bin_size is None else bin_size
+    if size < 1:
+        raise DataError(f"A bin of {size} items was asked for; it must hold at least one.")
+    return size
+
+
+def _equal_width(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+    """Which of the intervals (a, b] from 0 to 1 each value is in; 0 is in the first."""
+    if bins < 1:
+        raise DataError(f"{bins} bins were asked for; there must be at least one.")
+    return np.digitize(values, np.linspace(0, 1, bins + 1)[1:-1], right=True)
+
+
+def _binned_gap(bin_of: NDArray[np.float64], gap: NDArray[np.float64]) -> float:
+    """Σ_b n_b/N · |mean gap in the bin|, which is the sum of the bins' |sum of gaps| over N."""
+    if not len(gap):
+        return float("nan")
+    return float(np.abs(np.bincount(bin_of.astype(np.int64), weights=gap)).sum() / len(gap))
+
+
+# All metrics under the names that a person types: what each means, and its number in all.
+
+Better = Literal["lower", "higher", "neither"]
+"""Which way is good; "neither" describes the model rather than judging it."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number about a model, with what it means and how it is computed.
+
+    ``parts`` gives a row an item and ``summary`` turns any selection of those rows, repeated or
+    not, into the number; strata and bootstraps work on the rows. Where a metric is a mean over
+    items, ``per_item`` gives its values, NaN for items on which it is not defined.
+    """
+
+    name: str
+    title: str
+    better: Better
+    meaning: str
+    """One sentence with the formula in words and where it comes from."""
+    parts: Callable[[LabelSet, LabelSet], NDArray[np.float64]]  # (items, numbers)
+    summary: Callable[[NDArray[np.float64]], float]
+    per_item: Callable[[LabelSet, LabelSet], PerItem] | None = None
+
+    def overall(self, human: LabelSet, model: LabelSet) -> float:
+        """The number over all items; NaN where it is not defined on them."""
+        return self.summary(self.parts(human, model))
+
+
+def metric_named(name: str) -> Metric:
+    """The metric of that name; a wrong name gets the nearest."""
+    return find(METRICS, name, what="metric")
+
+
+def _mean_over_items(
+    name: str,
+    title: str,
+    better: Better,
+    meaning: str,
+    per_item: Callable[[LabelSet, LabelSet], PerItem],
+) -> Metric:
+    def parts(human: LabelSet, model: LabelSet) -> NDArray[np.float64]:
+        return per_item(human, model)[:, None]
+
+    def summary(rows: NDArray[np.float64]) -> float:
+        return mean_of_defined(rows[:, 0])
+
+    return Metric(name, title, better, meaning, parts, summary, per_item)
+
+
+_ALL: tuple[Metric, ...] = (
+    _mean_over_items(
+        "accuracy",
+        "accuracy",
+        "higher",
+        "Share of items whose most probable class is the same for model and labels; among equals "
+        "the first in class order (S0-31, S4-32).",
+        accuracy,
+    ),
+    _mean_over_items(
+        "cross_entropy",
+        "cross-entropy",
+        "lower",
+        "Mean of −Σ p log q in nats, p the label and q the model; with hard labels the log loss. "
+        "Its least possible value is the entropy of the labels (S0-32, S0-33, S2-70).",
+        cross_entropy,
+    ),
+    _mean_over_items(
+        "kl",
+        "KL divergence",
+        "lower",
+        "Mean of Σ p log(p/q) in nats, people first: the cross-entropy less the entropy of the "
+        "labels (S4-30).",
+        kl,
+    ),
+    _mean_over_items(
+        "brier",
+        "Brier score",
+        "lower",
+        "Mean of the squared differences of probabilities summed over the classes, from 0 to 2 "
+        "(S4-31).",
+        brier,
+    ),
+    _mean_over_items(
+        "total_variation",
+        "total variation",
+        "lower",
+        "Mean of half the absolute differences of probabilities: the mass that lies on other "
+        "classes, from 0 to 1.",
+        total_variation,
+    ),
+    _mean_over_items(
+        "l1",
+        "L1 distance",
+        "lower",
+        "Mean of the absolute differences of probabilities summed over the classes, from 0 to 2 "
+        "(S3-16).",
+        l1,
+    ),
+    _mean_over_items(
+        "jensen_shannon",
+        "Jensen–Shannon divergence",
+        "lower",
+        "Mean divergence of labels and model from their midpoint in nats, from 0 to log 2; the "
+        "divergence, not its square root.",
+        jensen_shannon,
+    ),
+    _mean_over_items(
+        "second_best_accuracy",
+        "second-best accuracy",
+        "higher",
+        "Share of items on which model and people have the same second choice, among items where "
+        "people have one: a class that alone is second and has mass (S0-34, C4).",
+        second_best_accuracy,
+    ),
+    _mean_over_items(
+        "second_best_accuracy_all",
+        "second-best accuracy, all items (published)",
+        "higher",
+        "Share of all items whose second-ranked classes are equal, ties ranked by a stable sort; "
+        "where people are unanimous the order of the classes decides, so prefer "
+        "second_best_accuracy (S0-34, C4).",
+        second_best_accuracy_all,
+    ),
+    _mean_over_items(
+        "top2_accuracy",
+        "top-2 accuracy",
+        "higher",
+        "Share of items whose label's most probable class is among the model's two most probable "
+        "(S3-16).",
+        top2_accuracy,
+    ),
+    Metric(
+        "worst_class_accuracy",
+        "worst-class accuracy",
+        "higher",
+        "Accuracy on the class where it is lowest, classes being the labels' most probable "
+        "(S3-16).",
+        class_and_right,
+        worst_class_of,
+    ),
+    _mean_over_items(
+        "confidence",
+        "confidence",
+        "neither",
+        "Mean of the model's largest probability.",
+        confidence,
+    ),
+    _mean_over_items(
+        "confidence_right",
+        "confidence when right",
+        "neither",
+        "Mean of the model's largest probability over the items on which it is right (S0-35).",
+        confidence_right,
+    ),
+    _mean_over_items(
+        "confidence_wrong",
+        "confidence when wrong",
+        "neither",
+        "Mean of the model's largest probability over the items on which it is wrong (S0-35).",
+        confidence_wrong,
+    ),
+    _mean_over_items(
+        "entropy",
+        "entropy of the model",
+        "neither",
+        "Mean entropy of the model's rows in nats.",
+        entropy,
+    ),
+    Metric(
+        "entropy_correlation",
+        "entropy correlation (Pearson)",
+        "higher",
+        "Pearson correlation over items of the entropy of the labels and that of the model "
+        "(S3-16).",
+        entropies,
+        correlation_of,
+    ),
+    Metric(
+        "entropy_correlation_spearman",
+        "entropy correlation (Spearman)",
+        "higher",
+        "Spearman correlation over items of the entropy of the labels and that of the model.",
+        entropy_codes,
+        rank_correlation_of,
+    ),
+    Metric(
+        "rms_calibration",
+        "RMS calibration error",
+        "lower",
+        "Root of the mean squared difference of confidence and accuracy over bins of 100 items of "
+        "like confidence (of 10 with at most 100 items), all bins counted (S2-71).",
+        rms_parts,
+        rms_of,
+    ),
+    Metric(
+        "rms_calibration_published",
+        "RMS calibration error (published)",
+        "lower",
+        "RMS calibration error as released with the papers, which leaves the most confident bin "
+        "out; only for comparison with published numbers (S2-71, C13).",
+        rms_parts,
+        rms_published_of,
+    ),
+    Metric(
+        "ece",
+        "expected calibration error",
+        "lower",
+        "Mean absolute difference of confidence and accuracy over 15 equal-width bins; it sees "
+        "the top class only and punishes a model that reproduces people who disagree, so it is "
+        "unsuited to label variation (S4-37).",
+        ece_parts,
+        ece_of,
+    ),
+    Metric(
+        "classwise_calibration",
+        "classwise calibration error",
+        "lower",
+        "Mean over classes of the absolute difference between the model's and the labels' "
+        "probability of the class over 15 equal-width bins (Kull et al. 2019).",
+        classwise_parts,
+        classwise_of,
+    ),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+"""Every metric by its name, in the order in which a table shows them."""

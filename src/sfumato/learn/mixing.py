@@ -1,0 +1,367 @@
+"""Learn from mixes of images: every batch mixed anew, or a set of mixed images among the rest.
+
+``Mixing`` says how batches are mixed and is handed to ``train``; ``Augmenting`` holds mixed
+images that people judged and is handed to ``fit``. Labels of mixes come from
+``sfumato.labels.mixing``.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, assert_never, get_args
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sfumato.errors import DataError
+from sfumato.labels.labelset import CrowdLabels, LabelSet, align
+from sfumato.labels.mixing import Curves
+from sfumato.learn.examples import Examples
+from sfumato.learn.targets import Targets, fixed, one_annotator
+from sfumato.provenance import Provenance, Step, is_simulated, to_json
+
+# How batches are mixed while a network learns: one setting beside its recipe.
+
+Loss = Literal["cross-entropy", "clamped-entropy", "max-entropy"]
+"""On mixes, plain (S0-30); on mixes, less where the network is unsure (S2-63); on the images
+themselves, with the entropy of their mixes driven up (S2-62)."""
+
+Per = Literal["batch", "item"]
+"""One coefficient for a whole batch, as Zhang et al.'s code and the thesis draw it, or one for
+each image."""
+
+Weight = Literal["differentiated", "constant"]
+"""Whether the weights of "clamped-entropy" are part of what is minimised, or only numbers."""
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """x̃ = λ_f x_i + (1 − λ_f) x_j towards g(y_i, y_j, λ_g), λ_f ~ Beta(α, α) (S0-30, S2-57).
+
+    Every image of a batch is mixed with another of the same batch, its partners being the batch
+    in another order. The endpoints y_i and y_j are whatever the targets of the training are:
+    hard, soft, elicited or simulated, one annotator's, drawn (S2-64).
+
+    >>> Mixing(alpha=0.2, loss="clamped-entropy", kappa=0.7)
+    Mixing(alpha=0.2, loss='clamped-entropy', target='classic', per='batch', kappa=0.7, ...)
+    """
+
+    alpha: float
+    """Small: mostly one of the two images; 1: any mix alike; large: half and half."""
+    loss: Loss = "cross-entropy"
+    target: Curves | Literal["classic"] = "classic"
+    """The target policy: λ_g = λ_f, or λ_g = τ_ij(λ_f) with a curve for each class pair (S2-65)."""
+    per: Per = "batch"
+    kappa: float = 0.7
+    """The least weight in "clamped-entropy"; 1 is plain cross-entropy, 0 has no floor."""
+    weight: Weight = "differentiated"
+    entropy_weight: float = 1.0
+    """What the entropy counts in "max-entropy" beside the cross-entropy."""
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("loss", Loss), ("per", Per), ("weight", Weight)):
+            if getattr(self, name) not in get_args(kinds):
+                raise DataError(
+                    f"The {name} of a mixing is {getattr(self, name)!r}; it must be one of "
+                    f"{', '.join(map(repr, get_args(kinds)))}."
+                )
+        if not (self.alpha > 0 and math.isfinite(self.alpha)):
+            raise DataError(f"The α of Beta(α, α) must be a number above 0, not {self.alpha}.")
+        if not 0 <= self.kappa <= 1:
+            raise DataError(f"The least weight κ must be from 0 to 1, not {self.kappa}.")
+        if not (self.entropy_weight >= 0 and math.isfinite(self.entropy_weight)):
+            raise DataError(
+                f"The entropy's weight must be a number of at least 0, not {self.entropy_weight}."
+            )
+        _check_target(self)
+
+    def over(self, classes: tuple[str, ...]) -> "Mixing":
+        """The same with its curves in the order of these classes, which must be theirs."""
+        if isinstance(self.target, Curves):
+            return replace(self, target=self.target.over(classes))
+        return self
+
+
+def _check_target(mixing: Mixing) -> None:
+    if not isinstance(mixing.target, Curves):
+        if mixing.target != "classic":
+            raise DataError(
+                f"The target of a mixing is {mixing.target!r}; it must be 'classic' or curves."
+            )
+        return
+    if mixing.loss == "max-entropy":
+        raise DataError(
+            'The loss "max-entropy" uses no target for mixes, so it takes no curves; leave one out.'
+        )
+    missing = mixing.target.missing
+    if missing:
+        first, second = missing[0]
+        raise DataError(
+            f"The class pair {first!r}, {second!r} has no curve ({len(missing)} pairs have none). "
+            "Fill them in with FittedCurves.filled, which records it."
+        )
+
+
+# Mix a batch: the input policy f of images and the target policy g of labels (S2-57).
+
+
+def draw_coefficients(
+    mixing: Mixing, count: int, *, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """λ_f ~ Beta(α, α) for each of ``count`` images: the same for all, or one each (S2-55)."""
+    match mixing.per:
+        case "batch":
+            return np.full(count, rng.beta(mixing.alpha, mixing.alpha))
+        case "item":
+            return rng.beta(mixing.alpha, mixing.alpha, size=count)
+        case _:
+            assert_never(mixing.per)
+
+
+def mix_images(first: Tensor, second: Tensor, coefficient: NDArray[np.float64]) -> Tensor:
+    """f(x_i, x_j, λ_f) = λ_f x_i + (1 − λ_f) x_j.
+
+    Of normalised images it is the normalised mix, because shares add up to one.
+
+    >>> light, dark = torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1)
+    >>> mix_images(light, dark, np.array([0.25])).item()
+    0.25
+    """
+    share = _like(coefficient, first)[:, None, None, None]
+    return share * first + (1 - share) * second
+
+
+def mix_targets(
+    first: Tensor,
+    second: Tensor,
+    coefficient: NDArray[np.float64],
+    policy: Curves | None = None,
+) -> Tensor:
+    """g(y_i, y_j, λ_g) with λ_g = λ_f, or τ_ij(λ_f) with curves, in the order of their classes.
+
+    As ``labels.mixing.mixed_rows`` and ``mixed_by_curves``, for tensors.
+
+    >>> cat, dog = torch.eye(2)[:1], torch.eye(2)[1:]
+    >>> mix_targets(cat, dog, np.array([0.25]))
+    tensor([[0.2500, 0.7500]])
+    """
+    if policy is None:
+        share = _like(coefficient, first)[:, None]
+        return share * first + (1 - share) * second
+    table = _like(policy.at(coefficient), first)  # (images, classes, classes)
+    of_first = torch.einsum("nj,nij->ni", second, table)
+    of_second = torch.einsum("ni,nij->nj", first, 1 - table)
+    return first * of_first + second * of_second
+
+
+def _like(values: NDArray[np.float64], tensor: Tensor) -> Tensor:
+    return torch.from_numpy(values).to(tensor)  # its type and its device
+
+
+# What a network is asked to do with mixes: believe their label, or doubt.
+
+
+def mixed_loss(
+    network: Callable[[Tensor], Tensor],
+    images: Tensor,
+    targets: Tensor,
+    mixing: Mixing,
+    *,
+    rng: np.random.Generator,
+) -> Tensor:
+    """The loss of one batch that is mixed with itself in another order.
+
+    ``network`` gives logits. Everything that is drawn comes from ``rng``: first the order of
+    the partners, then the coefficients.
+    """
+    partner = torch.from_numpy(rng.permutation(len(images))).to(images.device)
+    coefficient = draw_coefficients(mixing, len(images), rng=rng)
+    others, other_targets = images.index_select(0, partner), targets.index_select(0, partner)
+    mixes = mix_images(images, others, coefficient)
+    if mixing.loss == "max-entropy":
+        # In one pass, so that both are normalised by the same statistics of the batch.
+        real, mixed = network(torch.cat([images, mixes])).chunk(2)
+        different = targets.argmax(dim=1) != other_targets.argmax(dim=1)
+        return max_entropy_loss(real, targets, mixed[different], mixing.entropy_weight)
+    curves = mixing.target if isinstance(mixing.target, Curves) else None
+    mixed_targets = mix_targets(targets, other_targets, coefficient, curves)
+    logits = network(mixes)
+    match mixing.loss:
+        case "cross-entropy":
+            return F.cross_entropy(logits, mixed_targets)
+        case "clamped-entropy":
+            return entropy_weighted_loss(logits, mixed_targets, mixing.kappa, mixing.weight)
+        case _:
+            assert_never(mixing.loss)
+
+
+def entropy(logits: Tensor) -> Tensor:
+    """H_θ(x) = −Σ_c q(c|x) log q(c|x) of each row, in nats.
+
+    >>> entropy(torch.zeros(1, 2))
+    tensor([0.6931])
+    """
+    logs = logits.float().log_softmax(dim=1)
+    return -(logs.exp() * logs).sum(dim=1)
+
+
+def clamped_weights(logits: Tensor, kappa: float) -> Tensor:
+    """log 2 / H_θ(x̃) of each row, at most 1 and at least κ (S2-63).
+
+    An image that the network finds no more uncertain than a coin weighs 1; so with two classes
+    all do.
+
+    >>> clamped_weights(torch.tensor([[9.0, 0, 0, 0], [0, 0, 0, 0]]), kappa=0.2)
+    tensor([1.0000, 0.5000])
+    """
+    # The entropy is clamped first: a slope of 1/H² at H = 0 would spoil the gradient.
+    return (math.log(2) / entropy(logits).clamp_min(math.log(2))).clamp(kappa, 1)
+
+
+def entropy_weighted_loss(
+    logits: Tensor, targets: Tensor, kappa: float, weight: Weight = "differentiated"
+) -> Tensor:
+    """Ent-WC: the mean of w_n · CE_n, w as in ``clamped_weights`` (S2-63).
+
+    The thesis does not say whether the gradient goes through w. That κ = 0 "leads the model to
+    predict uniform labels" can only be if it does: a constant w has the minima of plain
+    cross-entropy, while with a differentiated one a uniform belief costs log 2 whatever the
+    label is, as much as an even mix that is believed exactly. So it is the default.
+    """
+    weights = clamped_weights(logits, kappa)
+    match weight:
+        case "differentiated":
+            pass
+        case "constant":
+            weights = weights.detach()
+        case _:
+            assert_never(weight)
+    return (weights * F.cross_entropy(logits, targets, reduction="none")).mean()
+
+
+def max_entropy_loss(
+    real: Tensor, targets: Tensor, mixed: Tensor, entropy_weight: float = 1.0
+) -> Tensor:
+    """Mix-MaxEnt: cross-entropy of real images − β · mean entropy of mixes (S2-62).
+
+    The mixes are of two classes, as Pinto et al. (2021) make them: those of one class are left
+    out, and a batch without others has no second term. The thesis does not state β; it is 1
+    unless said otherwise.
+    """
+    loss = F.cross_entropy(real, targets)
+    if not len(mixed):
+        return loss
+    return loss - entropy_weight * entropy(mixed).mean()
+
+
+# A set of mixed images, labelled by people or by rule, that joins the training part (S2-54).
+
+
+@dataclass(frozen=True, eq=False)
+class Augmenting:
+    """Mixed images and their labels.
+
+    A ``LabelSet`` is shown as it is in every epoch (averaged over people, or a baseline);
+    of ``CrowdLabels`` one person's label is drawn afresh at each presentation (S2-59).
+    """
+
+    examples: Examples
+    labels: LabelSet | CrowdLabels
+
+    def __post_init__(self) -> None:
+        _targets(self)  # joins images and labels by item, or names the one that is missing
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+
+def with_augmenting(
+    examples: Examples, targets: Targets, augmenting: Augmenting
+) -> tuple[Examples, Targets]:
+    """The training part followed by the augmenting set: 7,000 images and 810 mixes (S2-54).
+
+    Each part keeps its own targets: what was fixed stays, what is drawn is drawn afresh in every
+    epoch, of the training part first.
+    """
+    twice = set(examples.items) & set(augmenting.examples.items)
+    if twice:
+        raise DataError(
+            f"The item {min(twice)!r} is in the training part and in the augmenting set; give "
+            "mixes names of their own."
+        )
+    one, two = examples.images, augmenting.examples.images
+    if one.shape[1:] != two.shape[1:] or one.dtype != two.dtype:
+        raise DataError(
+            f"Images are {one.dtype} of shape {one.shape[1:]} and mixes {two.dtype} of shape "
+            f"{two.shape[1:]}; make both alike."
+        )
+    items = (*examples.items, *augmenting.examples.items)
+    # One kind of the two by now, which the type does not know.
+    images = np.concatenate([one, two])
+    return Examples(items, images), _Joined(targets, _over(targets.classes, augmenting))
+
+
+@dataclass(frozen=True, eq=False)
+class _Joined:
+    """Two sets of targets, one after the other."""
+
+    first: Targets
+    second: Targets
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        return (*self.first.items, *self.second.items)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.first.classes
+
+    @property
+    def provenance(self) -> Provenance:
+        step = Step(
+            "add augmenting set",
+            {"items": len(self.second.items), "labels": to_json(self.second.provenance)},
+            simulated=is_simulated(self.second.provenance),
+        )
+        return (*self.first.provenance, step)
+
+    def draw(self, generator: torch.Generator) -> torch.Tensor:
+        return torch.cat([self.first.draw(generator), self.second.draw(generator)])
+
+
+def _targets(augmenting: Augmenting) -> Targets:
+    labels, items = augmenting.labels, augmenting.examples.items
+    if isinstance(labels, CrowdLabels):
+        return one_annotator(labels, items)
+    return fixed(labels, items)
+
+
+def _over(classes: tuple[str, ...], augmenting: Augmenting) -> Targets:
+    """The augmenting set's targets with its classes in the given order."""
+    labels = augmenting.labels
+    if labels.classes == classes:
+        return _targets(augmenting)
+    if set(labels.classes) != set(classes):
+        odd = sorted(set(labels.classes) ^ set(classes))
+        raise DataError(
+            f"The training part and the augmenting set have different classes: {odd[0]!r} is in "
+            "one and not in the other."
+        )
+    columns = [labels.classes.index(name) for name in classes]
+    if isinstance(labels, LabelSet):
+        flat = np.full((len(labels), len(classes)), 1 / len(classes))
+        labels = align(LabelSet(labels.items, classes, flat), labels)[1]
+    else:
+        labels = CrowdLabels(
+            labels.items,
+            labels.annotators,
+            classes,
+            labels.item,
+            labels.annotator,
+            labels.probs[:, columns],
+            labels.provenance,
+        )
+    return _targets(Augmenting(augmenting.examples, labels))

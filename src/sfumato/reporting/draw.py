@@ -1,0 +1,262 @@
+"""Turn a table and a matplotlib figure into a drawing: pictures, the numbers, and a caption.
+
+Figures are made with matplotlib's objects (``Figure()``), never with pyplot, so nothing global
+is opened or left open. The palette is that of Okabe and Ito without yellow and black, which
+vanish on white and on dark paper; a marker goes with every colour, so that colour is never alone.
+"""
+
+import io
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import matplotlib as mpl
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sfumato.errors import DataError
+from sfumato.reporting.text import count, seeds_text
+
+__all__ = [
+    "Basis",
+    "Drawing",
+    "Made",
+    "Style",
+    "finished",
+    "panels",
+    "png_bytes",
+    "save",
+    "styles",
+    "written",
+]
+
+INK = "#1f2329"
+FAINT = "#c9ced6"
+MARKED = "#b03a00"
+"""The colour of the mark on simulated data."""
+
+Made = Literal["annotators", "worlds"]
+"""What is simulated: people who answer, or whole worlds of items and classes with their labels."""
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7f87")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":")
+SMALL, SIZE = 8.0, 9.0
+PNG_DPI = 160
+FONT = "'DejaVu Sans'"
+FONTS = f"{FONT}, Verdana, Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What stands behind a drawing, for its caption and its mark."""
+
+    simulated: bool
+    """Whether simulated people are behind any number drawn."""
+    items: int = 0
+    seeds: tuple[int, ...] = ()
+    interval: str = ""
+    """What intervals are over: "items", "seeds" …; empty where none is drawn."""
+    people: int = 0
+    made: Made = "annotators"
+    """What was simulated, where something was."""
+
+    def sentence(self) -> str:
+        """What a caption says of it.
+
+        >>> Basis(False, items=100, seeds=(0, 1, 2), interval="seeds").sentence()
+        'n = 100 items; 3 seeds (0 to 2); bars and bands: 95 % interval over seeds.'
+        """
+        parts = [f"n = {count(self.items, 'item')}"] if self.items else []
+        if self.people:
+            kind = "simulated annotator" if self.simulated else "annotator"
+            parts.append(count(self.people, kind))
+        if self.seeds:
+            parts.append(seeds_text(self.seeds))
+        if self.interval:
+            parts.append(f"bars and bands: 95 % interval over {self.interval}")
+        text = "; ".join(parts) + "." if parts else ""
+        if self.simulated:
+            text = f"{text} Simulated {self.made}, not people.".lstrip()
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure with the table that was drawn; made by the functions of ``report.figures``."""
+
+    name: str
+    """File name without ending."""
+    title: str
+    caption: str
+    figure: Figure
+    table: pl.DataFrame
+    """Exactly what was drawn; its column ``simulated`` says of every row what the mark says of the
+    whole."""
+    simulated: bool
+    made: Made = "annotators"
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as SVG with real text, no date and no random identifiers.
+
+        Rendered once, when first asked for: the file and the page hold the same text.
+        """
+        settings = {"svg.hashsalt": self.name, "svg.fonttype": "none"}
+        metadata = {"Date": None, "Title": self.title}
+        text = _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
+        return _with_plain_ids(text)
+
+
+class Style(NamedTuple):
+    """How one series looks: colour, marker and dash differ together."""
+
+    colour: str
+    marker: str
+    dash: str
+
+
+def styles(names: Iterable[str]) -> dict[str, Style]:
+    """A style for each name in the order of first appearance; 49 before one comes twice."""
+    known = dict.fromkeys(names)
+    return {name: _style(position) for position, name in enumerate(known)}
+
+
+def _style(position: int) -> Style:
+    turn = position // len(COLOURS)  # a second round shifts markers and dashes against colours
+    return Style(
+        COLOURS[position % len(COLOURS)],
+        MARKERS[(position + turn) % len(MARKERS)],
+        DASHES[turn % len(DASHES)],
+    )
+
+
+def written(text: str, width: int = 30) -> str:
+    r"""A name as it can stand in a figure: one line, shortened in the middle, never a formula.
+
+    >>> written("a$b\nc"), written("abcdefghijklmnop", 9)
+    ('a\\$b c', 'abcd…mnop')
+    """
+    line = " ".join(str(text).split())
+    line = "".join("�" if unicodedata.category(sign)[0] == "C" else sign for sign in line)
+    if len(line) > width:
+        half = (width - 1) // 2
+        line = f"{line[: width - 1 - half]}…{line[-half:]}"
+    return line.replace("\\$", "$").replace("$", r"\$")
+
+
+def panels(
+    amount: int, *, columns: int = 2, width: float = 0.0, height: float = 2.8
+) -> tuple[Figure, list[Axes]]:
+    """A figure with ``amount`` dressed axes, ``columns`` in a row; ``height`` is that of a row."""
+    columns = min(columns, amount)
+    rows = -(-amount // columns)
+    width = width or (5.4 if columns == 1 else 7.2)
+    figure = Figure(figsize=(width, rows * height), layout="constrained", facecolor="white")
+    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # type: ignore[union-attr,call-arg]
+    grid = figure.add_gridspec(rows, columns)
+    axes = [figure.add_subplot(grid[at // columns, at % columns]) for at in range(amount)]
+    for one in axes:
+        dress(one)
+    return figure, axes
+
+
+def dress(axes: Axes) -> None:
+    """The house style: two thin axis lines, a faint grid behind the data, small text."""
+    axes.set_facecolor("none")
+    axes.set_axisbelow(True)
+    axes.grid(True, color=FAINT, linewidth=0.6, alpha=0.7)
+    axes.tick_params(labelsize=SMALL, colors=INK, length=3, width=0.6)
+    axes.xaxis.label.set(size=SMALL, color=INK)
+    axes.yaxis.label.set(size=SMALL, color=INK)
+    axes.title.set(size=SIZE, color=INK)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set(color=INK, linewidth=0.6)
+
+
+def finished(
+    name: str, title: str, caption: str, *, figure: Figure, table: pl.DataFrame, basis: Basis
+) -> Drawing:
+    """The drawing, marked where it is simulated, with n, seeds and interval in the caption."""
+    if basis.simulated:
+        figure.suptitle(
+            f"simulated {basis.made}",
+            x=0.015,  # on the left, where a phone shows the beginning of a broad figure
+            ha="left",
+            fontsize=SMALL,
+            color=MARKED,
+            bbox={"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": MARKED},
+        )
+    table = _flat(table)
+    if "simulated" not in table.columns:  # rows may know it each for themselves
+        table = table.with_columns(simulated=pl.lit(basis.simulated))
+    text = " ".join(part for part in (caption, basis.sentence()) if part)
+    return Drawing(name, title, text, figure, table, basis.simulated, basis.made)
+
+
+def save(drawing: Drawing, folder: Path) -> list[Path]:
+    """Write NAME.svg, NAME.png and NAME.csv; the same drawing gives the same bytes."""
+    if not re.fullmatch(r"[\w.-]+", drawing.name) or drawing.name.startswith("."):
+        raise DataError(
+            f"A drawing is called {drawing.name!r}, which is no file name; "
+            "use letters, digits, '-', '_' and '.'."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{drawing.name}.{ending}" for ending in ("svg", "png", "csv")]
+    paths[0].write_text(drawing.svg, encoding="utf-8")
+    paths[1].write_bytes(png_bytes(drawing))
+    drawing.table.write_csv(paths[2])
+    return paths
+
+
+def png_bytes(drawing: Drawing) -> bytes:
+    """The figure as PNG, without a note of the program that wrote it."""
+    return _rendered(drawing.figure, "png", {}, {"Software": None})
+
+
+def _rendered(
+    figure: Figure, kind: str, settings: dict[str, str], metadata: dict[str, str | None]
+) -> bytes:
+    page = io.BytesIO()
+    with mpl.rc_context(settings), warnings.catch_warnings():  # type: ignore[arg-type]
+        # a script that the font lacks shows as boxes in the PNG and is whole in the SVG
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        # axes squeezed by long names keep their place: nothing to be done about it here
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
+        figure.savefig(page, format=kind, dpi=PNG_DPI, metadata=metadata)
+    return page.getvalue()
+
+
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """Without what CSV cannot hold: lists become text, and provenance stays with the scores."""
+    lists = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
+    return table.drop("provenance", strict=False).with_columns(
+        pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
+    )
+
+
+def _with_plain_ids(text: str) -> str:
+    """Clip paths counted in their order: matplotlib names them after unrounded coordinates.
+
+    >>> _with_plain_ids('<g clip-path="url(#p0123456789)"/><clipPath id="p0123456789">')
+    '<g clip-path="url(#clip1)"/><clipPath id="clip1">'
+    """
+    known: dict[str, str] = {}
+
+    def plain(found: re.Match[str]) -> str:
+        return found[1] + known.setdefault(found[2], f"clip{len(known) + 1}")
+
+    return re.sub(r'(url\(#|id=")(p[0-9a-f]{10})\b', plain, text)
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """How many legend entries fit beside each other in ``width`` inches."""
+    longest = max((len(label) for label in labels), default=1)
+    return max(1, min(len(labels), int(width / (0.066 * longest + 0.42))))

@@ -1,0 +1,142 @@
+"""Walk one number of a run back to the answers behind it: predictions, labels, files, people.
+
+A row of ``estimates.parquet`` names the files it was computed from. Predictions lead to the
+training that made them and to the labels it learnt; labels lead to the steps that made them, and
+the first of these to a file of answers, which is read again and shown.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import DataError
+from sfumato.judgments.formats import FORMATS, read
+from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.judgments import Judgments
+from sfumato.provenance import fingerprint_file
+from sfumato.reporting.text import interval, number
+from sfumato.scores import Estimate, Estimates
+from sfumato.studies.folder import RunFolder
+
+ANSWERS_SHOWN = 5
+"""Answers that are shown of a file."""
+NEST = "  "
+
+
+def trace_lines(run: RunFolder, row: int, data: Path | None) -> list[str]:
+    """What stands behind row ``row`` of the estimates, from the number to single answers.
+
+    ``data`` is the folder of data sets, where files of answers are looked for.
+    """
+    if not 0 <= row < len(run.estimates):
+        raise DataError(
+            f"There is no row {row} in the estimates of {run.folder}; there are rows 0 to "
+            f"{len(run.estimates) - 1}."
+        )
+    one = next(iter(Estimates(run.estimates.table.slice(row, 1))))
+    source = json.loads(one.source)
+    lines = [_estimate_line(row, one)]
+    for name in ("labels", "model", "second"):
+        for step in source.get(name, []):
+            title = {"labels": "held against", "model": "scored", "second": "subtracted"}[name]
+            lines.append(f"{title}:")
+            lines += [NEST + line for line in _step_lines(step, run, data, one)]
+    if "cells" in source:
+        shown = ", ".join(cell[:12] for cell in source["cells"][:3])
+        lines.append(f"simulated worlds: {len(source['cells'])} cells, {shown} … in cells/")
+    if source.get("note"):
+        lines.append(f"note: {source['note']}")
+    return lines
+
+
+def _estimate_line(row: int, one: Estimate) -> str:
+    what = f"{one.arm} - {one.second}" if one.second else one.arm
+    where = ", ".join(
+        part
+        for part in (what, one.network, one.part, f"against {one.against}", one.stratum, one.attack)
+        if part
+    )
+    shown = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
+    return f"row {row}: {one.metric} = {shown} ({where}; {one.items:,} items, {len(one.seeds)} seeds)"
+
+
+def _step_lines(
+    step: Mapping[str, Any], run: RunFolder, data: Path | None, one: Estimate
+) -> Iterator[str]:
+    file = step["settings"].get("file", "")
+    if step["name"] == "predict" and file:
+        yield from _prediction_lines(file, run, data)
+    elif step["name"] == "labels" and file:
+        yield from _label_lines(file, run, data)
+    else:
+        yield from _plain_lines(step, data)
+
+
+def _prediction_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[str]:
+    """A file of predictions, the training that made it, and what that learnt."""
+    table = pl.read_parquet(run.folder / "trainings.parquet")
+    folder = file.rpartition("/")[0]
+    for row in table.filter(pl.col("predictions") == folder).iter_rows(named=True):
+        yield f"{file}, of the training {row['arm']}, {row['network']}, seed {row['seed']}"
+        yield f"{NEST}cell {row['cell'][:12]} in cells/; learnt from:"
+        for step in json.loads(row["learnt"]):
+            settings = step["settings"].get("file", "")
+            lines = (
+                _label_lines(settings, run, data)
+                if step["name"] == "labels" and settings
+                else _plain_lines(step, data)
+            )
+            for line in lines:
+                yield NEST * 2 + line
+
+
+def _label_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[str]:
+    """A file of labels and the steps that made it."""
+    path = run.folder / file
+    beside = json.loads(path.with_name(path.name + ".json").read_text(encoding="utf-8"))
+    rows = pl.read_parquet(path)
+    yield f"{file}: labels of {len(rows):,} items"
+    for step in beside["provenance"]:
+        for line in _plain_lines(step, data):
+            yield NEST + line
+
+
+def _plain_lines(step: Mapping[str, Any], data: Path | None) -> Iterator[str]:
+    """A step with its settings and files; files of answers are opened."""
+    settings = ", ".join(f"{name} {_short(value)}" for name, value in step["settings"].items())
+    simulated = " (simulated people)" if step["simulated"] else ""
+    yield f"{step['name']}{f': {settings}' if settings else ''}{simulated}"
+    for name, digest in step["inputs"].items():
+        yield f"{NEST}{name}, SHA-256 {digest[:12]}"
+        for line in _answer_lines(step["name"], name, digest, data):
+            yield NEST * 2 + line
+
+
+def _answer_lines(step: str, name: str, digest: str, data: Path | None) -> Iterator[str]:
+    """The first answers of a file, where it is there and still the same."""
+    if data is None:
+        return
+    found = [path for path in sorted(data.rglob(Path(name).name)) if path.is_file()]
+    same = [path for path in found if fingerprint_file(path) == digest]
+    if not same:
+        yield "the file is not in the folder of data sets, or has changed"
+        return
+    form = step.removeprefix("read ")
+    if form not in FORMATS:
+        return
+    answers = read(same[0], form, ReadOptions())
+    if not isinstance(answers, Judgments):
+        return
+    table = answers.table
+    yield f"{len(table):,} answers about {table['item'].n_unique():,} items; the first:"
+    for row in table.head(ANSWERS_SHOWN).iter_rows(named=True):
+        shown = ", ".join(f"{key} {_short(value)}" for key, value in row.items() if value is not None)
+        yield NEST + shown
+
+
+def _short(value: object, most: int = 60) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

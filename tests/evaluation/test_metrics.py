@@ -1,0 +1,234 @@
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import UnknownName
+from sfumato.evaluation.metrics import (
+    METRICS,
+    SMALLEST,
+    Better,
+    Metric,
+    classwise_calibration,
+    ece,
+    metric_named,
+    rms_calibration,
+    rms_calibration_published,
+    worst_class_accuracy,
+)
+from sfumato.labels.compare import entropy_correlation
+from sfumato.labels.labelset import LabelSet
+
+BOUNDS = {
+    "accuracy": (0, 1),
+    "cross_entropy": (0, -math.log(SMALLEST)),
+    "kl": (0, -math.log(SMALLEST)),
+    "brier": (0, 2),
+    "total_variation": (0, 1),
+    "l1": (0, 2),
+    "jensen_shannon": (0, math.log(2)),
+    "second_best_accuracy": (0, 1),
+    "second_best_accuracy_all": (0, 1),
+    "top2_accuracy": (0, 1),
+    "worst_class_accuracy": (0, 1),
+    "confidence": (0, 1),
+    "confidence_right": (0, 1),
+    "confidence_wrong": (0, 1),
+    "entropy": (0, math.log(4)),
+    "entropy_correlation": (-1, 1),
+    "entropy_correlation_spearman": (-1, 1),
+    "rms_calibration": (0, 1),
+    "rms_calibration_published": (0, 1),
+    "ece": (0, 1),
+    "classwise_calibration": (0, 1),
+}
+
+SEES_THE_TOP_CLASS_ONLY = {"ece", "rms_calibration", "rms_calibration_published"}
+"""People who disagree are not their best model (S4-37); ``test_calibration`` shows it."""
+
+CLASS_ORDER_BREAKS_TIES = SEES_THE_TOP_CLASS_ONLY | {
+    "accuracy",
+    "top2_accuracy",
+    "worst_class_accuracy",
+    "confidence_right",
+    "confidence_wrong",
+    "second_best_accuracy_all",
+}
+
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+
+Pair = tuple[LabelSet, LabelSet]
+
+
+def labels(masses: list[list[int]]) -> LabelSet:
+    rows = np.array(masses, dtype=np.float64)
+    return LabelSet(
+        tuple(f"i{n}" for n in range(len(rows))), tuple("abcd"), rows / rows.sum(1, keepdims=True)
+    )
+
+
+def pairs(row: st.SearchStrategy[list[int]]) -> st.SearchStrategy[Pair]:
+    sizes = st.integers(1, 12)
+    rows = sizes.flatmap(lambda n: st.lists(row, min_size=2 * n, max_size=2 * n))
+    return rows.map(lambda drawn: (labels(drawn[::2]), labels(drawn[1::2])))
+
+
+def with_ties() -> st.SearchStrategy[Pair]:
+    """Many zeros and equal masses, on both sides."""
+    mass = st.sampled_from([0, 0, 1, 1, 2, 5])
+    return pairs(st.lists(mass, min_size=4, max_size=4).filter(any))
+
+
+def without_ties() -> st.SearchStrategy[Pair]:
+    """No two classes of a row are equal, and at most one has no mass."""
+    return pairs(st.lists(st.integers(0, 40), min_size=4, max_size=4, unique=True))
+
+
+def relabelled(given: LabelSet, order: list[int]) -> LabelSet:
+    return LabelSet(given.items, tuple(given.classes[k] for k in order), given.probs[:, order])
+
+
+def all_of(
+    human: LabelSet, model: LabelSet, names: Iterable[str] = METRICS.keys()
+) -> dict[str, float]:
+    return {name: METRICS[name].overall(human, model) for name in names}
+
+
+def test_every_metric_is_registered_under_its_name_and_has_bounds_here() -> None:
+    assert {name: metric.name for name, metric in METRICS.items()} == {
+        name: name for name in METRICS
+    }
+    assert METRICS.keys() == BOUNDS.keys()
+
+
+@every_metric
+def test_meanings_are_sentences(metric: Metric) -> None:
+    assert metric.meaning[0].isupper()
+    assert metric.meaning.endswith(".")
+    assert metric.title
+
+
+@given(with_ties(), st.data())
+def test_metrics_do_not_care_about_item_order(pair: Pair, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(pair[0].items))
+
+    shuffled = all_of(pair[0].take(order), pair[1].take(order))
+
+    assert shuffled == pytest.approx(all_of(*pair), abs=1e-9, nan_ok=True)
+
+
+@given(without_ties(), st.permutations(range(4)))
+def test_metrics_do_not_care_about_class_order(pair: Pair, order: list[int]) -> None:
+    human, model = (relabelled(side, order) for side in pair)
+
+    assert all_of(human, model) == pytest.approx(all_of(*pair), abs=1e-9, nan_ok=True)
+
+
+@given(with_ties(), st.permutations(range(4)))
+def test_only_metrics_of_the_top_class_care_about_class_order_where_there_are_ties(
+    pair: Pair, order: list[int]
+) -> None:
+    human, model = (relabelled(side, order) for side in pair)
+    names = METRICS.keys() - CLASS_ORDER_BREAKS_TIES
+
+    assert all_of(human, model, names) == pytest.approx(all_of(*pair, names), abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+@given(pair=with_ties())
+def test_no_model_is_better_than_people_themselves(better: Better, pair: Pair) -> None:
+    human, model = pair
+    judged = {name for name, metric in METRICS.items() if metric.better == better}
+    sign = 1 if better == "lower" else -1
+
+    for name in judged - SEES_THE_TOP_CLASS_ONLY:
+        best, reached = (METRICS[name].overall(human, by) for by in (human, model))
+        assert not sign * reached < sign * best - 1e-9, name
+
+
+@given(with_ties())
+def test_people_themselves_score_perfectly(pair: Pair) -> None:
+    people = pair[0]
+    reached = all_of(people, people, METRICS.keys() - SEES_THE_TOP_CLASS_ONLY)
+    perfect = {"lower": 0.0, "higher": 1.0}
+
+    expected = {
+        name: perfect.get(METRICS[name].better, value) if not math.isnan(value) else value
+        for name, value in reached.items()
+    }
+    expected["cross_entropy"] = reached["entropy"]  # the floor: nobody can know more
+
+    assert reached == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(with_ties())
+def test_metrics_stay_within_their_bounds(pair: Pair) -> None:
+    for name, value in all_of(*pair).items():
+        low, high = BOUNDS[name]
+        assert math.isnan(value) or low - 1e-12 <= value <= high + 1e-12, name
+
+
+@given(with_ties())
+def test_the_number_in_all_is_the_mean_over_the_items_where_it_is_defined(pair: Pair) -> None:
+    for name, metric in METRICS.items():
+        if metric.per_item is None:
+            continue
+        values = metric.per_item(*pair)
+        expected = np.nanmean(values) if not np.isnan(values).all() else np.nan
+        assert values.shape == (len(pair[0]),), name
+        assert metric.overall(*pair) == pytest.approx(expected, nan_ok=True), name
+
+
+@given(with_ties(), st.data())
+def test_a_selection_of_parts_gives_the_number_of_the_selected_items(
+    pair: Pair, data: st.DataObject
+) -> None:
+    human, model = pair
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(human), max_size=len(human))))
+    items = [item for item, keep in zip(human.items, kept, strict=True) if keep]
+
+    of_parts = {
+        name: metric.summary(metric.parts(human, model)[kept]) for name, metric in METRICS.items()
+    }
+
+    assert of_parts == pytest.approx(
+        all_of(human.take(items), model.take(items)), abs=1e-9, nan_ok=True
+    )
+
+
+@every_metric
+def test_without_items_nothing_is_defined(metric: Metric) -> None:
+    nothing = LabelSet((), tuple("abcd"), np.empty((0, 4)))
+
+    assert math.isnan(metric.overall(nothing, nothing))
+
+
+def test_metrics_that_are_no_means_are_the_functions_of_their_names() -> None:
+    rng = np.random.default_rng(6)
+    human, model = (labels(rng.multinomial(40, np.full(4, 0.25), size=300).tolist()) for _ in "pq")
+    functions: dict[str, Callable[[LabelSet, LabelSet], float]] = {
+        "worst_class_accuracy": worst_class_accuracy,
+        "entropy_correlation": entropy_correlation,
+        "entropy_correlation_spearman": partial(entropy_correlation, kind="spearman"),
+        "rms_calibration": rms_calibration,
+        "rms_calibration_published": rms_calibration_published,
+        "ece": ece,
+        "classwise_calibration": classwise_calibration,
+    }
+
+    expected = {name: function(human, model) for name, function in functions.items()}
+
+    assert functions.keys() == {name for name, metric in METRICS.items() if not metric.per_item}
+    assert all_of(human, model, functions) == pytest.approx(expected)
+    assert len(set(expected.values())) == len(expected)
+
+
+def test_a_wrong_name_gets_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'cross_entropy'"):
+        metric_named("crossentropy")
+
+    assert metric_named("kl") is METRICS["kl"]

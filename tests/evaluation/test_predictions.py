@@ -1,0 +1,239 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from sfumato.errors import DataError
+from sfumato.evaluation.predictions import other_class_order, read_original, read_predictions
+from sfumato.labels.files import write_labels
+from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.provenance import Step, is_simulated
+
+CLASSES = ("cat", "dog", "frog")
+PROBS = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
+TABLE = "item,cat,dog,frog\na,0.7,0.2,0.1\nb,0.1,0.1,0.8\n"
+
+
+def stored(folder: Path, name: str, **arrays: object) -> Path:
+    path = folder / name
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+    return path
+
+
+def text(folder: Path, content: str) -> Path:
+    path = folder / "model.csv"
+    path.write_text(content)
+    return path
+
+
+def test_table_of_predictions_is_read_by_names(tmp_path: Path) -> None:
+    path = text(tmp_path, "item,frog,cat,dog\na,0.1,0.7,0.2\nb,0.8,0.1,0.1\n")
+
+    model = read_predictions(path, classes=CLASSES)
+
+    assert (model.items, model.classes) == (("a", "b"), CLASSES)
+    assert model.probs == pytest.approx(PROBS)
+
+
+def test_parquet_with_numbers_as_items_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.parquet"
+    pl.DataFrame({"item": [10, 11], "cat": [1.0, 0.5], "dog": [0.0, 0.5]}).write_parquet(path)
+
+    assert read_predictions(path, classes=("cat", "dog")).items == ("10", "11")
+
+
+def test_what_sfumato_writes_is_read_with_its_history(tmp_path: Path) -> None:
+    labels = LabelSet(
+        ("a", "b"), CLASSES, PROBS, provenance=(Step("simulate voters", simulated=True),)
+    )
+    write_labels(labels, tmp_path / "x.csv")
+
+    model = read_predictions(tmp_path / "x.csv", classes=CLASSES)
+
+    assert is_simulated(model.provenance)
+    assert len(model.provenance[-1].inputs["x.csv"]) == 64
+
+
+def test_array_may_name_its_items_and_classes(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path,
+        "m.npz",
+        probs=PROBS[:, [2, 0, 1]],
+        items=["a", "b"],
+        classes=["frog", "cat", "dog"],
+    )
+
+    model = read_predictions(path, classes=CLASSES)
+
+    assert model.items == ("a", "b")
+    assert model.probs == pytest.approx(PROBS)
+    assert model.provenance[-1].settings["classes"] == "by name"
+
+
+def test_array_without_names_is_taken_by_position_and_says_so(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", PROBS.astype(np.float32))
+
+    model = read_predictions(tmp_path / "m.npy", classes=CLASSES)
+
+    assert model.items == ("0", "1")
+    assert model.probs.sum(axis=1) == pytest.approx(1, abs=1e-15)
+    assert model.provenance[-1].settings == {
+        "scale": "probabilities",
+        "items": "by position",
+        "classes": "by position",
+    }
+
+
+def test_order_of_unnamed_columns_can_be_told(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", PROBS[:, [2, 0, 1]])
+
+    model = read_predictions(tmp_path / "m.npy", classes=CLASSES, unnamed=("frog", "cat", "dog"))
+
+    assert model.probs == pytest.approx(PROBS)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_rounded_rows_are_put_right(tmp_path: Path, dtype: type) -> None:
+    rows: NDArray[np.floating] = np.random.default_rng(0).dirichlet(np.ones(10), 50).astype(dtype)
+    np.save(tmp_path / "m.npy", rows)
+
+    model = read_predictions(tmp_path / "m.npy", classes=tuple("abcdefghij"))
+
+    assert model.probs == pytest.approx(rows.astype(np.float64), rel=2e-3)
+
+
+def test_logits_become_probabilities(tmp_path: Path) -> None:
+    logits = np.random.default_rng(1).normal(scale=400, size=(5, 3))  # would overflow exp
+    np.save(tmp_path / "m.npy", logits)
+    named = stored(tmp_path, "m.npz", logits=logits)
+
+    told = read_predictions(tmp_path / "m.npy", classes=CLASSES, scale="logits")
+    by_name = read_predictions(named, classes=CLASSES)
+
+    assert told.probs == pytest.approx(np.exp(log_softmax(logits, axis=1)))
+    assert np.array_equal(told.probs, by_name.probs)
+    assert by_name.provenance[-1].settings["scale"] == "logits"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            TABLE.replace("0.8", "0.9"),
+            r"model.csv, row 2 \(item 'b'\) sums to 1.1, not 1.*--logits",
+        ),
+        (TABLE.replace("0.2", "-0.2"), r"row 1 \(item 'a'\) holds -0.2, .*--logits"),
+        (TABLE.replace("0.8", "nan"), r"row 2 \(item 'b'\), class 'frog': found nan, expected a"),
+        (TABLE.replace("0.8", "high"), r"row 2 \(item 'b'\), column 'frog': 'high' is no number"),
+        (TABLE.replace("0.8", ""), r"row 2 \(item 'b'\), column 'frog': None is no number"),
+        (TABLE.replace("frog", "fox"), "'fox' is in model.csv only"),
+        (
+            TABLE.replace(",frog", "").replace(",0.1\n", "\n").replace(",0.8", ""),
+            "2 columns|'frog'",
+        ),
+        (TABLE.replace("item,", "id,"), "has no column 'item'"),
+        (TABLE.replace("b,", "a,"), "model.csv: The item 'a' occurs more than once"),
+        (TABLE.replace("b,", ",", 1), "row 2, column 'item' is empty"),
+    ],
+)
+def test_wrong_table_is_a_sentence_that_names_the_place(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        read_predictions(text(tmp_path, content), classes=CLASSES)
+
+
+def test_wrong_arrays_are_named(tmp_path: Path) -> None:
+    wrong: dict[str, dict[str, object]] = {
+        "holds weights": {"weights": PROBS},
+        "has 2 columns, but there are 3 classes": {"probs": PROBS[:, :2]},
+        "row 2 .*inf": {"logits": np.array([[1, 2, 3], [1, np.inf, 0]])},
+        "names 3 items, but its array has 2": {"probs": PROBS, "items": ["a", "b", "c"]},
+        "shape .*expected numbers": {"probs": PROBS[None]},
+        "type <U1": {"probs": np.array([["a"]])},
+        "holds logits, probs": {"probs": PROBS, "logits": PROBS},
+    }
+    for place, (message, arrays) in enumerate(wrong.items()):
+        path = stored(tmp_path, f"m{place}.npz", **arrays)
+        with pytest.raises(DataError, match=f"{path.name}.*{message}"):
+            read_predictions(path, classes=CLASSES)
+
+
+def test_class_numbers_are_no_predictions(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", np.array([0, 1]))
+
+    with pytest.raises(DataError, match="a row of probabilities for each item"):
+        read_predictions(tmp_path / "m.npy", classes=CLASSES)
+
+
+@pytest.mark.parametrize("name", ["m.npz", "m.npy", "m.parquet", "m.csv"])
+def test_file_that_is_something_else_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x00\x01no such format")
+
+    with pytest.raises(DataError, match=name):
+        read_predictions(tmp_path / name, classes=CLASSES)
+
+
+def test_missing_file_and_unknown_kind_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"There is no file .*nowhere\.npz"):
+        read_predictions(tmp_path / "nowhere.npz", classes=CLASSES)
+    (tmp_path / "m.pkl").write_bytes(b"")
+    with pytest.raises(DataError, match=r"expected \.csv, \.parquet, \.npz or \.npy"):
+        read_predictions(tmp_path / "m.pkl", classes=CLASSES)
+
+
+def test_original_labels_are_numbers_names_or_rows(tmp_path: Path) -> None:
+    np.save(tmp_path / "o.npy", np.array([0, 2], dtype=np.uint8))
+    (tmp_path / "o.csv").write_text("item,label\n0,cat\n1,frog\n")
+    (tmp_path / "rows.csv").write_text("item,cat,dog,frog\n0,1,0,0\n1,0,0,1\n")
+
+    found = [
+        read_original(tmp_path / name, classes=CLASSES) for name in ("o.npy", "o.csv", "rows.csv")
+    ]
+
+    assert all(each.items == ("0", "1") for each in found)
+    assert all(each.probs.tolist() == [[1, 0, 0], [0, 0, 1]] for each in found)
+
+
+def test_original_numbers_count_in_the_told_order(tmp_path: Path) -> None:
+    np.save(tmp_path / "o.npy", np.array([0, 2]))
+
+    labels = read_original(tmp_path / "o.npy", classes=CLASSES, unnamed=("frog", "cat", "dog"))
+
+    assert [labels.classes[row.argmax()] for row in labels.probs] == ["frog", "dog"]
+
+
+def test_original_class_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "o.npy", np.array([0, 3]))
+    (tmp_path / "o.csv").write_text("item,label\na,cat\nb,fox\n")
+
+    with pytest.raises(DataError, match=r"o\.npy, row 2: found class number 3, expected 0 to 2"):
+        read_original(tmp_path / "o.npy", classes=CLASSES)
+    with pytest.raises(DataError, match=r"o\.csv, row 2: no class is called 'fox'"):
+        read_original(tmp_path / "o.csv", classes=CLASSES)
+
+
+def test_columns_in_another_order_are_suspected() -> None:
+    rng = np.random.default_rng(2)
+    items = tuple(map(str, range(90)))
+    human = hard_labels(items, CLASSES, rng.integers(3, size=90))
+    model = 0.8 * human.probs + 0.2 / 3
+    turned = LabelSet(items, CLASSES, model[:, [2, 0, 1]])
+
+    assert "if the columns are frog, cat, dog" in other_class_order(human, turned)
+    assert other_class_order(human, LabelSet(items, CLASSES, model)) == ""
+    guessing = LabelSet(items, CLASSES, rng.dirichlet(np.ones(3), size=90))
+    assert other_class_order(human, guessing) == ""
+
+
+def test_history_beside_a_file_that_is_no_history_is_ignored(tmp_path: Path) -> None:
+    path = text(tmp_path, TABLE)
+    path.with_name("model.csv.json").write_text(json.dumps({"note": "mine"}))
+
+    assert [step.name for step in read_predictions(path, classes=CLASSES).provenance] == [
+        "read predictions"
+    ]
