@@ -49,7 +49,7 @@ def _joined(folds: Sequence[LabelSet]) -> LabelSet:
 
 
 def blank_row(data: StudyData, runs: Sequence[TrainingRun], *, part: str) -> Estimate:
-    """A row about what some trainings made of a part, to be filled; it leads back to their files."""
+    """A row about what some trainings made of a part, to be filled; it names their files."""
     source = source_text(
         labels=data.people.provenance,
         predictions=[run.file for run in runs],
