@@ -20,7 +20,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.names import find
-from sfumato.provenance import Provenance, Setting, to_json
+from sfumato.provenance import Provenance, Setting, Step, to_json
 
 Better = Literal["lower", "higher", "neither"]
 """Which way is good; "neither" describes rather than judges."""
@@ -65,7 +65,7 @@ class Metric:
         """
         if low is None or high is None:
             return low, high
-        return max(low, self.low), min(high, self.high)
+        return float(max(low, self.low)), float(min(high, self.high))
 
 
 @cache
@@ -159,6 +159,10 @@ COLUMNS: dict[str, pl.DataType] = {
 """The columns of a table of estimates, in order."""
 
 
+IN_MEMORY: Provenance = (Step("given in memory"),)
+"""Stands for labels or predictions that nothing is known of."""
+
+
 def source_text(
     *,
     labels: Provenance = (),
@@ -187,7 +191,7 @@ class Estimates:
         missing = [name for name in COLUMNS if name not in self.table.columns]
         if missing:
             raise DataError(f"The table lacks the column {missing[0]!r}; is it one of estimates?")
-        table = self.table.select(COLUMNS).cast(dict(COLUMNS))  # type: ignore[arg-type]
+        table = self.table.select(list(COLUMNS)).cast(dict(COLUMNS))  # type: ignore[arg-type]
         bare = table.filter(pl.col("source").is_null() | pl.col("source").is_in(["", "{}"]))
         if len(bare):
             raise DataError(
@@ -251,9 +255,7 @@ class Estimates:
         return Estimates(self.table.filter(pl.col("second") != ""))
 
 
-def with_interval(
-    estimate: Estimate, low: float | None, high: float | None, over: str
-) -> Estimate:
+def with_interval(estimate: Estimate, low: float | None, high: float | None, over: str) -> Estimate:
     """The estimate with its interval, cut to the metric's range; none where it is not a number.
 
     A difference has no range of its own: only numbers of one arm are cut.

@@ -46,7 +46,7 @@ def test_every_other_model_is_compared_with_the_first() -> None:
     assert first.behind is None
     for place in others:
         assert place.behind is not None
-        assert (place.behind.first, place.behind.second) == (place.arm, "soft")
+        assert (place.behind.arm, place.behind.second) == (place.arm, "soft")
         assert place.behind.value == pytest.approx(
             place.cross_entropy.value - first.cross_entropy.value
         )

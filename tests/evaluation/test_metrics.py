@@ -11,8 +11,7 @@ from sfumato.errors import UnknownName
 from sfumato.evaluation.metrics import (
     METRICS,
     SMALLEST,
-    Better,
-    Metric,
+    Scorer,
     classwise_calibration,
     ece,
     metric_named,
@@ -22,6 +21,7 @@ from sfumato.evaluation.metrics import (
 )
 from sfumato.labels.compare import entropy_correlation
 from sfumato.labels.labelset import LabelSet
+from sfumato.scores import Better, metrics
 
 BOUNDS = {
     "accuracy": (0, 1),
@@ -106,7 +106,16 @@ def test_every_metric_is_registered_under_its_name_and_has_bounds_here() -> None
 
 
 @every_metric
-def test_meanings_are_sentences(metric: Metric) -> None:
+def test_range_in_words_holds_the_bounds(metric: Scorer) -> None:
+    low, high = BOUNDS[metric.name]
+
+    assert metric.name in metrics()
+    assert metric.metric.low <= low
+    assert high <= metric.metric.high + 1e-12
+
+
+@every_metric
+def test_meanings_are_sentences(metric: Scorer) -> None:
     assert metric.meaning[0].isupper()
     assert metric.meaning.endswith(".")
     assert metric.title
@@ -201,7 +210,7 @@ def test_a_selection_of_parts_gives_the_number_of_the_selected_items(
 
 
 @every_metric
-def test_without_items_nothing_is_defined(metric: Metric) -> None:
+def test_without_items_nothing_is_defined(metric: Scorer) -> None:
     nothing = LabelSet((), tuple("abcd"), np.empty((0, 4)))
 
     assert math.isnan(metric.overall(nothing, nothing))

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import METRICS, Metric, is_right, mean_of_defined, top_class
+from sfumato.evaluation.metrics import METRICS, Scorer, is_right, mean_of_defined, top_class
 from sfumato.labels.labelset import LabelSet
 
 ROWS = np.array([[0.7, 0.3], [0.2, 0.8]])
@@ -30,7 +30,7 @@ def labels(
     ],
 )
 def test_every_metric_names_the_first_item_or_class_that_differs(
-    metric: Metric, model: LabelSet, says: str
+    metric: Scorer, model: LabelSet, says: str
 ) -> None:
     with pytest.raises(DataError, match=says):
         metric.overall(labels(), model)

@@ -22,7 +22,7 @@ from sfumato.evaluation.representations import (
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.networks import build_network
 from sfumato.learn.networks.blocks import features
-from sfumato.scores import Score
+from sfumato.scores import Estimate
 
 NAN = float("nan")
 
@@ -256,8 +256,8 @@ def test_curve_without_a_top_inside_has_no_sweet_spot() -> None:
 
 def test_scores_stand_beside_the_information_of_their_arm() -> None:
     scores = [
-        Score("accuracy", 0.9, arm="soft", network="lenet", low=0.8, high=0.95),
-        Score("accuracy", 0.8, arm="hard", network="lenet"),
+        Estimate("accuracy", 0.9, arm="soft", network="lenet", low=0.8, high=0.95),
+        Estimate("accuracy", 0.8, arm="hard", network="lenet"),
     ]
 
     found = performance_against_information(scores, {"hard": 0.2, "soft": 0.6, "unused": 0})

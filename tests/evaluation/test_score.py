@@ -1,3 +1,4 @@
+import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,8 +11,8 @@ from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.score import compare, evaluate, evaluate_seeds
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.provenance import Step, is_simulated
-from sfumato.scores import Difference, Score
+from sfumato.provenance import Step
+from sfumato.scores import Estimate, Estimates
 
 CLASSES = ("cat", "dog", "frog")
 NOBODY = np.random.default_rng(99)
@@ -32,7 +33,7 @@ def guess(human: LabelSet, seed: int, noise: float = 0.4) -> LabelSet:
     return LabelSet(human.items, human.classes, mixed, provenance=(Step("train"),))
 
 
-def by_name(scores: list[Score], stratum: str = "all") -> Mapping[tuple[str, str], Score]:
+def by_name(scores: list[Estimate], stratum: str = "all") -> Mapping[tuple[str, str], Estimate]:
     return {(each.metric, each.against): each for each in scores if each.stratum == stratum}
 
 
@@ -148,7 +149,7 @@ def test_metric_without_a_value_says_so() -> None:
     score = by_name(evaluate(hard, model, rng=NOBODY, draws=20))["second_best_accuracy", "people"]
 
     assert np.isnan(score.value)
-    assert (score.low, score.high, score.interval) == (None, None, "")
+    assert (score.low, score.high, score.over) == (None, None, "")
     assert score.note == "not defined on these items"
 
 
@@ -162,7 +163,7 @@ def test_intervals_hold_their_values_and_narrow_with_items() -> None:
         assert score.low is not None, key
         assert score.high is not None
         assert score.low <= score.value <= score.high
-        assert score.interval == "items"
+        assert score.over == "items"
         other = wide[key]
         if other.low is not None and other.high is not None:
             assert score.high - score.low < other.high - other.low
@@ -258,12 +259,9 @@ def test_score_can_be_walked_back_to_both_sides() -> None:
     scores = evaluate(marked, guess(human, 1), metrics=["kl"], rng=NOBODY, draws=5)
 
     assert scores[0].simulated
-    assert is_simulated(scores[0].provenance)
-    assert [step.name for step in scores[0].provenance] == ["train", "score kl"]
-    labels = scores[0].provenance[-1].settings["labels"]
-    assert isinstance(labels, list)
-    assert isinstance(labels[0], dict)
-    assert labels[0]["name"] == "simulate voters"
+    source = json.loads(scores[0].source)
+    assert [step["name"] for step in source["model"]] == ["train"]
+    assert [step["name"] for step in source["labels"]] == ["simulate voters"]
     assert not evaluate(human, guess(human, 1), metrics=["kl"], rng=NOBODY, draws=5)[0].simulated
 
 
@@ -314,23 +312,24 @@ def test_seeds_are_averaged_with_a_t_interval() -> None:
     human = people()
     models = {seed: guess(human, seed) for seed in range(6)}
 
-    scores = evaluate_seeds(human, models, metrics=["kl"], arm="soft", rng=NOBODY)
+    scores = evaluate_seeds(human, models, metrics=["kl"], arm="soft", interval="seeds", rng=NOBODY)
 
     values = [METRICS["kl"].overall(human, model) for model in models.values()]
     limits = stats.ttest_1samp(values, 0).confidence_interval()
     assert scores[0].value == pytest.approx(np.mean(values))
     assert (scores[0].low, scores[0].high) == pytest.approx((limits.low, limits.high))
-    assert (scores[0].interval, scores[0].seeds) == ("seeds", (0, 1, 2, 3, 4, 5))
+    assert (scores[0].over, scores[0].seeds) == ("seeds", (0, 1, 2, 3, 4, 5))
 
 
 def test_other_items_widen_the_interval_over_seeds() -> None:
     human = people()
     models = {seed: guess(human, seed) for seed in range(6)}
 
-    over = evaluate_seeds(human, models, rng=NOBODY)
+    over = evaluate_seeds(human, models, interval="seeds", rng=NOBODY)
     both = evaluate_seeds(human, models, interval="seeds and items", rng=NOBODY)
 
-    kinds = {score.metric: score.interval for score in both}
+    kinds = {score.metric: score.over for score in both}
+    assert {score.over for score in over if not np.isnan(score.value)} == {"seeds"}
     assert kinds["kl"] == "seeds and items"
     assert kinds["ece"] == "seeds"  # no value for each item
     assert kinds["confidence_wrong"] == "seeds"  # other items are wrong for each seed
@@ -347,7 +346,53 @@ def test_one_seed_has_an_interval_over_items() -> None:
 
     scores = evaluate_seeds(human, {3: guess(human, 3)}, metrics=["kl"], rng=NOBODY, draws=20)
 
-    assert (scores[0].interval, scores[0].seeds) == ("items", (3,))
+    assert (scores[0].over, scores[0].seeds) == ("items", (3,))
+
+
+def test_one_seed_says_nothing_about_others() -> None:
+    human = people()
+    model = {3: guess(human, 3)}
+
+    score = evaluate_seeds(human, model, metrics=["kl"], interval="seeds", rng=NOBODY)[0]
+    apart = compare(human, {"a": model, "b": model}, metrics=["kl"], interval="seeds", rng=NOBODY)[
+        0
+    ]
+
+    assert (score.low, score.high, score.over) == (None, None, "")
+    assert (apart.low, apart.p, apart.over, apart.seeds) == (None, None, "", (3,))
+
+
+def test_interval_over_seeds_does_not_leave_the_range_of_the_metric() -> None:
+    human = people(40)
+    wrong = LabelSet(human.items, CLASSES, np.roll(human.probs, 1, axis=1))
+    models = {0: human, 1: human, 2: wrong}
+
+    found = evaluate_seeds(human, models, metrics=["accuracy"], interval="seeds", rng=NOBODY)[0]
+
+    assert (found.low, found.high) == (0, 1)  # Student's t alone would go far below and above
+
+
+def test_every_row_has_a_source_also_of_labels_in_memory() -> None:
+    human = people()
+    bare = LabelSet(human.items, CLASSES, human.probs)
+
+    rows = Estimates.of(evaluate(bare, bare, rng=NOBODY, draws=5))
+
+    assert len(rows)
+
+
+def test_seed_on_which_a_metric_is_not_defined_is_left_out_and_named() -> None:
+    human = people(40)
+    models = {0: guess(human, 0), 1: guess(human, 1), 2: human}  # the last is never wrong
+
+    found = by_name(evaluate_seeds(human, models, interval="seeds", rng=NOBODY))
+
+    wrong = found["confidence_wrong", "people"]
+    by_seed = [METRICS["confidence_wrong"].overall(human, models[seed]) for seed in (0, 1)]
+    assert wrong.value == pytest.approx(np.mean(by_seed))
+    assert wrong.seeds == (0, 1)
+    assert wrong.note == "not defined with seed 2, left out"
+    assert found["kl", "people"].seeds == (0, 1, 2)
 
 
 def arms(human: LabelSet, seeds: int) -> dict[str, dict[int, LabelSet]]:
@@ -357,7 +402,7 @@ def arms(human: LabelSet, seeds: int) -> dict[str, dict[int, LabelSet]]:
     }
 
 
-def difference(found: list[Difference], metric: str) -> Difference:
+def difference(found: list[Estimate], metric: str) -> Estimate:
     return next(each for each in found if each.metric == metric and each.against == "people")
 
 
@@ -374,12 +419,12 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
     )
     theirs = stats.ttest_rel(first, second)
     limits = theirs.confidence_interval()
-    assert (found.first, found.second) == ("soft", "hard")
+    assert (found.arm, found.second) == ("soft", "hard")
     assert found.value == pytest.approx(np.mean(first) - np.mean(second))
     assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
     assert found.test == test
     assert found.p == pytest.approx(theirs.pvalue if test == "paired t" else 1 / 32)
-    assert (found.interval, found.seeds) == ("seeds", tuple(range(6)))
+    assert (found.over, found.seeds) == ("seeds", tuple(range(6)))
 
 
 def test_arms_of_one_seed_are_compared_item_by_item() -> None:
@@ -388,13 +433,13 @@ def test_arms_of_one_seed_are_compared_item_by_item() -> None:
     found = compare(human, arms(human, 1), rng=np.random.default_rng(11), draws=400)
 
     kl = difference(found, "kl")
-    assert (kl.interval, kl.test) == ("items", "sign-flip over items")
+    assert (kl.over, kl.test) == ("items", "sign-flip over items")
     assert kl.low is not None
     assert kl.high is not None
     assert kl.low < kl.value < kl.high < 0
     assert kl.p == pytest.approx(1 / 401)
     ece = difference(found, "ece")
-    assert (ece.p, ece.test, ece.interval) == (None, "", "items")
+    assert (ece.p, ece.test, ece.over) == (None, "", "items")
     assert difference(found, "second_best_accuracy").p is not None
     assert difference(found, "confidence_wrong").p is None  # wrong on other items
 
@@ -422,18 +467,31 @@ def test_pairs_can_be_chosen() -> None:
 
     found = compare(human, arms(human, 2), pairs=[("hard", "soft")], metrics=["kl"], rng=NOBODY)
 
-    assert [(each.first, each.second) for each in found] == [("hard", "soft")]
+    assert [(each.arm, each.second) for each in found] == [("hard", "soft")]
     with pytest.raises(DataError, match="No arm is called 'sofd'"):
         compare(human, arms(human, 2), pairs=[("hard", "sofd")], rng=NOBODY)
 
 
-def test_seed_of_one_arm_only_is_named() -> None:
+def test_pairs_are_over_the_seeds_that_both_arms_have() -> None:
     human = people()
-    uneven = arms(human, 3)
-    del uneven["soft"][1]
+    even, uneven = arms(human, 4), arms(human, 4)
+    del uneven["soft"][1], uneven["hard"][3]
 
-    with pytest.raises(DataError, match="seed 1 is in one of them only"):
-        compare(human, uneven, rng=NOBODY)
+    found = difference(compare(human, uneven, rng=NOBODY), "kl")
+
+    both = {arm: {seed: models[seed] for seed in (0, 2)} for arm, models in even.items()}
+    alone = difference(compare(human, both, rng=NOBODY), "kl")
+    assert found.seeds == (0, 2)
+    assert (found.value, found.low, found.p) == (alone.value, alone.low, alone.p)
+
+
+def test_arms_without_a_common_seed_cannot_be_paired() -> None:
+    human = people()
+    apart = arms(human, 2)
+    del apart["soft"][1], apart["hard"][0]
+
+    with pytest.raises(DataError, match="no seed in common"):
+        compare(human, apart, rng=NOBODY)
 
 
 def test_difference_on_a_stratum_with_too_few_items_stays_with_a_note() -> None:
@@ -457,5 +515,5 @@ def test_all_right_with_every_seed_is_not_certainty() -> None:
         human, models, metrics=["accuracy"], interval="seeds and items", rng=NOBODY
     )[0]
 
-    assert (found.value, found.high, found.interval) == (1.0, 1.0, "items")
+    assert (found.value, found.high, found.over) == (1.0, 1.0, "items")
     assert found.low == pytest.approx(0.025 ** (1 / 12))

@@ -12,7 +12,7 @@ from sfumato.evaluation.synthetic import agreement_of_modes, audit_synthetic, cr
 from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step
-from sfumato.scores import Score
+from sfumato.scores import Estimate
 
 
 def seeded() -> np.random.Generator:
@@ -28,7 +28,7 @@ def rows(count: int, *, rng: np.random.Generator) -> LabelSet:
     return named(rng.dirichlet(np.ones(3), count))
 
 
-def by_name(scores: list[Score], stratum: str = "all") -> dict[str, Score]:
+def by_name(scores: list[Estimate], stratum: str = "all") -> dict[str, Estimate]:
     return {score.metric: score for score in scores if score.stratum == stratum}
 
 
@@ -54,7 +54,7 @@ def test_measures_are_scipys() -> None:
         assert score.low is not None
         assert score.high is not None
         assert score.low <= score.value <= score.high
-        assert (score.interval, score.items, score.arm) == ("items", 40, "synthetic")
+        assert (score.over, score.items, score.arm) == ("items", 40, "synthetic")
 
 
 def test_labels_that_people_gave_pass_the_audit() -> None:
@@ -163,7 +163,7 @@ def test_leads_are_paired_over_items() -> None:
             ("differing", "synthetic"): -0.875,
         }
     )
-    assert {(lead.first, lead.second) for lead in found} == {("human", "synthetic")}
+    assert {(lead.arm, lead.second) for lead in found} == {("human", "synthetic")}
     first = found[0]
     assert first.low is not None
     assert first.high is not None

@@ -36,7 +36,7 @@ from sfumato.planning.cost import (
     total_cost,
 )
 from sfumato.planning.information import FORMS, ratio_table
-from sfumato.scores import Score
+from sfumato.scores import Estimate
 
 CLASSES = ["cat", "dog", "deer"]
 
@@ -313,10 +313,10 @@ def test_given_costs_and_people_enter_the_loss() -> None:
 
 def test_scores_stand_beside_the_seconds_of_their_labels() -> None:
     scores = [
-        Score("kl", 0.3, "soft", low=0.2, high=0.4),
-        Score("kl", 0.5, "votes"),
-        Score("kl", 0.9, "votes", stratum="disputed"),
-        Score("accuracy", 0.9, "votes", against="original"),
+        Estimate("kl", 0.3, "soft", low=0.2, high=0.4),
+        Estimate("kl", 0.5, "votes"),
+        Estimate("kl", 0.9, "votes", stratum="disputed"),
+        Estimate("accuracy", 0.9, "votes", against="original"),
     ]
 
     table = performance_by_seconds(scores, {"soft": 192_000, "votes": 91_800})
@@ -327,7 +327,7 @@ def test_scores_stand_beside_the_seconds_of_their_labels() -> None:
         ("votes", 91_800.0, "kl", 0.5, None, None),
     ]
     several = performance_by_seconds(
-        [Score("kl", 0.3, "soft", "a"), Score("kl", 0.4, "soft", "b")], {"soft": 1}
+        [Estimate("kl", 0.3, "soft", network="a"), Estimate("kl", 0.4, "soft", network="b")], {"soft": 1}
     )
     assert several["arm"].to_list() == ["soft (a)", "soft (b)"]
     with pytest.raises(DataError, match="arm 'votes' has scores but no seconds"):

@@ -36,7 +36,7 @@ def evaluate(
     from sfumato.cli import show
     from sfumato.evaluation.predictions import STRATA, EvaluationSettings, evaluate_files
     from sfumato.judgments.formats.reading import read_classes
-    from sfumato.scores import write_scores
+    from sfumato.scores import Estimates
 
     _check_output(output)
     settings = EvaluationSettings(
@@ -56,7 +56,7 @@ def evaluate(
     for remark in done.remarks:
         say(remark)
     if output is not None:
-        write_scores(done.scores, output)
+        Estimates.of(done.scores).write(output)
     found = _found(labels, done)
     if as_json:
         print_json(found)
@@ -69,8 +69,8 @@ def evaluate(
 def _check_output(path: Path | None) -> None:
     if path is None:
         return
-    if path.suffix != ".parquet":
-        raise DataError(f"Scores are written as .parquet, not as {path.name!r}.")
+    if path.suffix not in (".parquet", ".csv"):
+        raise DataError(f"Scores are written as .parquet or .csv, not as {path.name!r}.")
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
 

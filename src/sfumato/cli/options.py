@@ -212,5 +212,5 @@ SharedItems = Annotated[
     bool, typer.Option("--shared-items", help="Leave out items without a prediction.")
 ]
 ScoresOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Also write all scores (.parquet).")
+    Path | None, typer.Option("--output", "-o", help="Also write all scores (.parquet or .csv).")
 ]

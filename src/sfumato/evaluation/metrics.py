@@ -1,8 +1,7 @@
-"""All metrics under the names that a person types: what each means, and its number in all.
+"""All metrics under the names that a person types, as functions of labels and predictions.
 
-A metric is a function of two aligned label sets, ``human`` (the labels that count: people, their
-majority, the original labels) and ``model``. Those that are means over items live in
-``per_item`` and can be imported from here too, those about calibration in ``calibration``.
+A metric compares two aligned label sets, ``human`` (the labels that count: people, their majority,
+the original labels) and ``model``. What each means is said in ``metrics.toml``.
 """
 
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from sfumato.labels import signals
 from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
+from sfumato.scores import Better, Metric, metric_words
 
 # Turn two label sets over the same items into what the metrics share: who was right, and where.
 #
@@ -530,230 +530,88 @@ def _binned_gap(bin_of: NDArray[np.float64], gap: NDArray[np.float64]) -> float:
     return float(np.abs(np.bincount(bin_of.astype(np.int64), weights=gap)).sum() / len(gap))
 
 
-# All metrics under the names that a person types: what each means, and its number in all.
-
-Better = Literal["lower", "higher", "neither"]
-"""Which way is good; "neither" describes the model rather than judging it."""
+# All metrics under the names that a person types: how each is computed. What is said of them is in
+# metrics.toml.
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A number about a model, with what it means and how it is computed.
+class Scorer:
+    """How a metric is computed; its words are those of ``scores.Metric``.
 
-    ``parts`` gives a row an item and ``summary`` turns any selection of those rows, repeated or
+    ``parts`` gives one row per item and ``summary`` turns any selection of those rows, repeated or
     not, into the number; strata and bootstraps work on the rows. Where a metric is a mean over
     items, ``per_item`` gives its values, NaN for items on which it is not defined.
     """
 
     name: str
-    title: str
-    better: Better
-    meaning: str
-    """One sentence with the formula in words and where it comes from."""
     parts: Callable[[LabelSet, LabelSet], NDArray[np.float64]]  # (items, numbers)
     summary: Callable[[NDArray[np.float64]], float]
     per_item: Callable[[LabelSet, LabelSet], PerItem] | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """What the number means to a reader."""
+        return metric_words(self.name)
+
+    @property
+    def title(self) -> str:
+        """The metric's name in words."""
+        return self.metric.title
+
+    @property
+    def better(self) -> Better:
+        """Which way is good."""
+        return self.metric.better
+
+    @property
+    def meaning(self) -> str:
+        """One sentence with the formula in words and where it comes from."""
+        return self.metric.meaning
 
     def overall(self, human: LabelSet, model: LabelSet) -> float:
         """The number over all items; NaN where it is not defined on them."""
         return self.summary(self.parts(human, model))
 
 
-def metric_named(name: str) -> Metric:
+def metric_named(name: str) -> Scorer:
     """The metric of that name; a wrong name gets the nearest."""
     return find(METRICS, name, what="metric")
 
 
-def _mean_over_items(
-    name: str,
-    title: str,
-    better: Better,
-    meaning: str,
-    per_item: Callable[[LabelSet, LabelSet], PerItem],
-) -> Metric:
+def _mean_over_items(name: str, per_item: Callable[[LabelSet, LabelSet], PerItem]) -> Scorer:
     def parts(human: LabelSet, model: LabelSet) -> NDArray[np.float64]:
         return per_item(human, model)[:, None]
 
     def summary(rows: NDArray[np.float64]) -> float:
         return mean_of_defined(rows[:, 0])
 
-    return Metric(name, title, better, meaning, parts, summary, per_item)
+    return Scorer(name, parts, summary, per_item)
 
 
-_ALL: tuple[Metric, ...] = (
-    _mean_over_items(
-        "accuracy",
-        "accuracy",
-        "higher",
-        "Share of items whose most probable class is the same for model and labels; among equals "
-        "the first in class order (S0-31, S4-32).",
-        accuracy,
-    ),
-    _mean_over_items(
-        "cross_entropy",
-        "cross-entropy",
-        "lower",
-        "Mean of −Σ p log q in nats, p the label and q the model; with hard labels the log loss. "
-        "Its least possible value is the entropy of the labels (S0-32, S0-33, S2-70).",
-        cross_entropy,
-    ),
-    _mean_over_items(
-        "kl",
-        "KL divergence",
-        "lower",
-        "Mean of Σ p log(p/q) in nats, people first: the cross-entropy less the entropy of the "
-        "labels (S4-30).",
-        kl,
-    ),
-    _mean_over_items(
-        "brier",
-        "Brier score",
-        "lower",
-        "Mean of the squared differences of probabilities summed over the classes, from 0 to 2 "
-        "(S4-31).",
-        brier,
-    ),
-    _mean_over_items(
-        "total_variation",
-        "total variation",
-        "lower",
-        "Mean of half the absolute differences of probabilities: the mass that lies on other "
-        "classes, from 0 to 1.",
-        total_variation,
-    ),
-    _mean_over_items(
-        "l1",
-        "L1 distance",
-        "lower",
-        "Mean of the absolute differences of probabilities summed over the classes, from 0 to 2 "
-        "(S3-16).",
-        l1,
-    ),
-    _mean_over_items(
-        "jensen_shannon",
-        "Jensen–Shannon divergence",
-        "lower",
-        "Mean divergence of labels and model from their midpoint in nats, from 0 to log 2; the "
-        "divergence, not its square root.",
-        jensen_shannon,
-    ),
-    _mean_over_items(
-        "second_best_accuracy",
-        "second-best accuracy",
-        "higher",
-        "Share of items on which model and people have the same second choice, among items where "
-        "people have one: a class that alone is second and has mass (S0-34, C4).",
-        second_best_accuracy,
-    ),
-    _mean_over_items(
-        "second_best_accuracy_all",
-        "second-best accuracy, all items (published)",
-        "higher",
-        "Share of all items whose second-ranked classes are equal, ties ranked by a stable sort; "
-        "where people are unanimous the order of the classes decides, so prefer "
-        "second_best_accuracy (S0-34, C4).",
-        second_best_accuracy_all,
-    ),
-    _mean_over_items(
-        "top2_accuracy",
-        "top-2 accuracy",
-        "higher",
-        "Share of items whose label's most probable class is among the model's two most probable "
-        "(S3-16).",
-        top2_accuracy,
-    ),
-    Metric(
-        "worst_class_accuracy",
-        "worst-class accuracy",
-        "higher",
-        "Accuracy on the class where it is lowest, classes being the labels' most probable "
-        "(S3-16).",
-        class_and_right,
-        worst_class_of,
-    ),
-    _mean_over_items(
-        "confidence",
-        "confidence",
-        "neither",
-        "Mean of the model's largest probability.",
-        confidence,
-    ),
-    _mean_over_items(
-        "confidence_right",
-        "confidence when right",
-        "neither",
-        "Mean of the model's largest probability over the items on which it is right (S0-35).",
-        confidence_right,
-    ),
-    _mean_over_items(
-        "confidence_wrong",
-        "confidence when wrong",
-        "neither",
-        "Mean of the model's largest probability over the items on which it is wrong (S0-35).",
-        confidence_wrong,
-    ),
-    _mean_over_items(
-        "entropy",
-        "entropy of the model",
-        "neither",
-        "Mean entropy of the model's rows in nats.",
-        entropy,
-    ),
-    Metric(
-        "entropy_correlation",
-        "entropy correlation (Pearson)",
-        "higher",
-        "Pearson correlation over items of the entropy of the labels and that of the model "
-        "(S3-16).",
-        entropies,
-        correlation_of,
-    ),
-    Metric(
-        "entropy_correlation_spearman",
-        "entropy correlation (Spearman)",
-        "higher",
-        "Spearman correlation over items of the entropy of the labels and that of the model.",
-        entropy_codes,
-        rank_correlation_of,
-    ),
-    Metric(
-        "rms_calibration",
-        "RMS calibration error",
-        "lower",
-        "Root of the mean squared difference of confidence and accuracy over bins of 100 items of "
-        "like confidence (of 10 with at most 100 items), all bins counted (S2-71).",
-        rms_parts,
-        rms_of,
-    ),
-    Metric(
-        "rms_calibration_published",
-        "RMS calibration error (published)",
-        "lower",
-        "RMS calibration error as released with the papers, which leaves the most confident bin "
-        "out; only for comparison with published numbers (S2-71, C13).",
-        rms_parts,
-        rms_published_of,
-    ),
-    Metric(
-        "ece",
-        "expected calibration error",
-        "lower",
-        "Mean absolute difference of confidence and accuracy over 15 equal-width bins; it sees "
-        "the top class only and punishes a model that reproduces people who disagree, so it is "
-        "unsuited to label variation (S4-37).",
-        ece_parts,
-        ece_of,
-    ),
-    Metric(
-        "classwise_calibration",
-        "classwise calibration error",
-        "lower",
-        "Mean over classes of the absolute difference between the model's and the labels' "
-        "probability of the class over 15 equal-width bins (Kull et al. 2019).",
-        classwise_parts,
-        classwise_of,
-    ),
-)
-
-METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+METRICS: dict[str, Scorer] = {
+    scorer.name: scorer
+    for scorer in (
+        _mean_over_items("accuracy", accuracy),
+        _mean_over_items("cross_entropy", cross_entropy),
+        _mean_over_items("kl", kl),
+        _mean_over_items("brier", brier),
+        _mean_over_items("total_variation", total_variation),
+        _mean_over_items("l1", l1),
+        _mean_over_items("jensen_shannon", jensen_shannon),
+        _mean_over_items("second_best_accuracy", second_best_accuracy),
+        _mean_over_items("second_best_accuracy_all", second_best_accuracy_all),
+        _mean_over_items("top2_accuracy", top2_accuracy),
+        Scorer("worst_class_accuracy", class_and_right, worst_class_of),
+        _mean_over_items("confidence", confidence),
+        _mean_over_items("confidence_right", confidence_right),
+        _mean_over_items("confidence_wrong", confidence_wrong),
+        _mean_over_items("entropy", entropy),
+        Scorer("entropy_correlation", entropies, correlation_of),
+        Scorer("entropy_correlation_spearman", entropy_codes, rank_correlation_of),
+        Scorer("rms_calibration", rms_parts, rms_of),
+        Scorer("rms_calibration_published", rms_parts, rms_published_of),
+        Scorer("ece", ece_parts, ece_of),
+        Scorer("classwise_calibration", classwise_parts, classwise_of),
+    )
+}
 """Every metric by its name, in the order in which a table shows them."""

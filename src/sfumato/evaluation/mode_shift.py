@@ -26,7 +26,7 @@ from sfumato.evaluation.intervals import (
     over_seeds_and_items,
     percentiles,
 )
-from sfumato.evaluation.metrics import Metric, metric_named
+from sfumato.evaluation.metrics import Scorer, metric_named
 from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
@@ -139,7 +139,7 @@ class _Scores:
     seeds: Mapping[str, tuple[int, ...]]
     values: Mapping[tuple[str, str, str], Values]
 
-    def of(self, target: str, on: str, metric: Metric, seeds: tuple[int, ...]) -> Values:
+    def of(self, target: str, on: str, metric: Scorer, seeds: tuple[int, ...]) -> Values:
         """A row for each of the seeds; higher is better."""
         rows = [self.seeds[target].index(seed) for seed in seeds]
         sign = -1.0 if metric.better == "lower" else 1.0
@@ -232,7 +232,7 @@ def mode_shift_table(found: ModeShift) -> pl.DataFrame:
 
 
 def _relabelled(
-    scores: _Scores, target: str, metric: Metric, rng: np.random.Generator, draws: int
+    scores: _Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Estimate:
     seeds = scores.seeds[target]
     after, before = (scores.of(target, on, metric, seeds) for on in ("majority", "original"))
@@ -240,7 +240,7 @@ def _relabelled(
 
 
 def _gain(
-    scores: _Scores, target: str, on: str, metric: Metric, rng: np.random.Generator, draws: int
+    scores: _Scores, target: str, on: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Gain:
     def step(first: str, second: str, seeds: tuple[int, ...]) -> Values:
         return scores.of(first, on, metric, seeds) - scores.of(second, on, metric, seeds)
@@ -298,7 +298,7 @@ def _shown(estimate: Estimate, *, size: bool = False) -> str:
 
 def _scores(
     believed: Mapping[str, Runs],
-    metrics: Sequence[Metric],
+    metrics: Sequence[Scorer],
     *,
     original: LabelSet,
     human: LabelSet,
@@ -315,7 +315,7 @@ def _scores(
     )
 
 
-def _values(metric: Metric, labels: LabelSet, runs: Runs) -> Values:
+def _values(metric: Scorer, labels: LabelSet, runs: Runs) -> Values:
     if metric.per_item is None or metric.better == "neither":
         raise DataError(
             f"The metric {metric.name!r} is no mean over items with a good side, so gains by it "

@@ -26,7 +26,7 @@ from sfumato.labels.files import read_arrays, read_item_table, read_labels, with
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json
-from sfumato.scores import Score
+from sfumato.scores import Estimate
 
 Scale = Literal["probabilities", "logits"]
 """What the stored numbers are. Logits become probabilities by a softmax."""
@@ -320,7 +320,7 @@ class EvaluationSettings:
 class Evaluated:
     """What ``evaluate_files`` found."""
 
-    scores: list[Score]
+    scores: list[Estimate]
     places: list[Place]
     """The leaderboard; empty for a single model."""
     remarks: list[str]
@@ -358,7 +358,7 @@ def evaluate_files(
         models[ENSEMBLE] = ensemble({name: join(human, each)[1] for name, each in models.items()})
     strata = _chosen(settings.strata, human, truth)
     rng = np.random.default_rng(settings.seed)
-    scores: list[Score] = []
+    scores: list[Estimate] = []
     for done, (arm, model) in enumerate(models.items()):
         advance(done, len(models))
         scores += evaluate(

@@ -20,7 +20,7 @@ from sfumato.evaluation.alignment import dense_codes, spearman_of_codes
 from sfumato.evaluation.intervals import percentiles
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, variance_of_top
-from sfumato.scores import Score, scores_table
+from sfumato.scores import COLUMNS, Estimate, as_rows
 
 __all__ = [
     "Curve",
@@ -234,7 +234,7 @@ def sweet_spot(
 
 
 def performance_against_information(
-    scores: Sequence[Score], information: Mapping[str, float]
+    scores: Sequence[Estimate], information: Mapping[str, float]
 ) -> pl.DataFrame:
     """Every score beside the information content of the labels its arm learnt from (S1-55).
 
@@ -259,8 +259,8 @@ def performance_against_information(
         "low",
         "high",
     )
-    joined = scores_table(scores).join(known, on="arm", how="left", maintain_order="left")
-    return joined.select(order)
+    table = pl.DataFrame(as_rows(scores), schema=COLUMNS)
+    return table.join(known, on="arm", how="left", maintain_order="left").select(order)
 
 
 def _mantel(

@@ -23,7 +23,7 @@ from sfumato.evaluation.intervals import (
     over_seeds_and_items,
     percentiles,
 )
-from sfumato.evaluation.metrics import Metric, mean_of_defined, metric_named
+from sfumato.evaluation.metrics import Scorer, mean_of_defined, metric_named
 from sfumato.labels.labelset import LabelSet
 
 __all__ = ["Run", "ShiftStep", "gap_trends", "shift_ladder"]
@@ -148,7 +148,7 @@ _TRENDS = pl.Schema(
 )
 
 
-def _with_items(name: str) -> Metric:
+def _with_items(name: str) -> Scorer:
     metric = metric_named(name)
     if metric.per_item is None:
         raise DataError(
@@ -158,7 +158,7 @@ def _with_items(name: str) -> Metric:
     return metric
 
 
-def _values(step: ShiftStep, metric: Metric) -> dict[tuple[str, str], BySeed]:
+def _values(step: ShiftStep, metric: Scorer) -> dict[tuple[str, str], BySeed]:
     """For each arm and network, in the order of the runs, and each seed: a value an item."""
     assert metric.per_item is not None
     found: dict[tuple[str, str], BySeed] = {}

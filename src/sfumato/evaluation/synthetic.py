@@ -21,7 +21,7 @@ from sfumato.labels.compare import jensen_shannon, kl, total_variation
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.labels.signals import entropy
 from sfumato.provenance import is_simulated
-from sfumato.scores import Difference, Score
+from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
 
 __all__ = ["PerItemMetric", "agreement_of_modes", "audit_synthetic", "cross_scores", "leads"]
 
@@ -54,7 +54,7 @@ def audit_synthetic(
     strata: Masks | None = None,
     rng: np.random.Generator,
     draws: int = DRAWS,
-) -> list[Score]:
+) -> list[Estimate]:
     """How far made-up distributions are from people's, by stratum, with intervals over items.
 
     Metrics, in this order: ``total_variation``, ``jensen_shannon`` (nats, at most log 2), ``kl``
@@ -79,23 +79,22 @@ def audit_synthetic(
     found = []
     for stratum, inside in _with_all(strata, len(human)).items():
         made = partial(
-            Score,
+            Estimate,
             arm=name,
             stratum=stratum,
-            interval="items",
             items=int(inside.sum()),
             simulated=is_simulated(human.provenance) or is_simulated(synthetic.provenance),
-            provenance=(*synthetic.provenance, *human.provenance),
         )
+        source = partial(_source, human, synthetic)
         for metric, values in measures.items():
-            low, high = bootstrap_items(values[inside], rng=rng, draws=draws)
+            ends = bootstrap_items(values[inside], rng=rng, draws=draws)
             note = _tie_note(int(tied[inside].sum())) if metric == "mode_agreement" else ""
-            value = mean_of_defined(values[inside])
-            found.append(made(metric, value, low=low, high=high, note=note))
+            estimate = made(metric, mean_of_defined(values[inside]), source=source(note))
+            found.append(with_interval(estimate, *ends, "items"))
         rank = correlate(doubts[0][inside], doubts[1][inside], rng=rng, draws=draws)
         note = UNDEFINED if np.isnan(rank.rho) else ""
-        made = partial(made, low=rank.low, high=rank.high, note=note)
-        found.append(made("entropy_rank_correlation", rank.rho))
+        estimate = made("entropy_rank_correlation", rank.rho, source=source(note))
+        found.append(with_interval(estimate, rank.low, rank.high, "items"))
     return found
 
 
@@ -145,11 +144,11 @@ def leads(
     strata: Masks | None = None,
     rng: np.random.Generator,
     draws: int = DRAWS,
-) -> list[Difference]:
+) -> list[Estimate]:
     """By how much one training target leads another on each kind of label, paired over items.
 
     S4 finds that networks trained on synthetic labels lead by 28 points on their own disputed
-    labels and trail by 7 on people's: each is one ``Difference`` here. Its ``against`` is the kind
+    labels and trail by 7 on people's: each is one estimate here. Its ``against`` is the kind
     of label; ``p`` is of the sign-flip permutation test over items.
     """
     cells = _cells(predictions, labels, metric)
@@ -162,25 +161,22 @@ def leads(
         for tested_on in labels:
             for first, second in combinations(predictions, 2):
                 apart = (cells[first, tested_on] - cells[second, tested_on])[inside]
-                (low, high), p = paired_items(apart, rng=rng, draws=draws)
-                found.append(
-                    Difference(
-                        metric=metric_name,
-                        value=mean_of_defined(apart),
-                        first=first,
-                        second=second,
-                        network=network,
-                        against=tested_on,
-                        stratum=stratum,
-                        low=low,
-                        high=high,
-                        interval="items",
-                        p=p,
-                        test="sign-flip permutation over items",
-                        items=int(inside.sum()),
-                        simulated=simulated,
-                    )
+                ends, p = paired_items(apart, rng=rng, draws=draws)
+                estimate = Estimate(
+                    metric=metric_name,
+                    value=mean_of_defined(apart),
+                    arm=first,
+                    second=second,
+                    network=network,
+                    against=tested_on,
+                    stratum=stratum,
+                    p=p,
+                    test="sign-flip permutation over items",
+                    items=int(inside.sum()),
+                    simulated=simulated,
+                    source=_source(labels[tested_on], predictions[first][0]),
                 )
+                found.append(with_interval(estimate, *ends, "items"))
     return found
 
 
@@ -203,6 +199,14 @@ def _cells(
         for trained_on, seeds in predictions.items()
         for tested_on, known in aligned.items()
     }
+
+
+def _source(labels: LabelSet, model: LabelSet, note: str = "") -> str:
+    return source_text(
+        labels=labels.provenance or IN_MEMORY,
+        model=model.provenance or IN_MEMORY,
+        note=note,
+    )
 
 
 def _with_all(strata: Masks | None, size: int) -> dict[str, NDArray[np.bool_]]:

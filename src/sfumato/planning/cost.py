@@ -24,7 +24,7 @@ from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.question import Kind
 from sfumato.names import find
 from sfumato.planning.information import FORMS, Asked
-from sfumato.scores import Score
+from sfumato.scores import Estimate
 
 Utility = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """What correlations are worth; only differences count, so any constant may be added."""
@@ -302,7 +302,7 @@ def measured_costs(
     return {form: measured_cost(by_form[form], by=by, rng=rng, draws=draws) for form in forms}
 
 
-def performance_by_seconds(scores: Sequence[Score], seconds: Mapping[str, float]) -> pl.DataFrame:
+def performance_by_seconds(scores: Sequence[Estimate], seconds: Mapping[str, float]) -> pl.DataFrame:
     """Scores beside the seconds that their arm's labels took (S2-39): what the report draws.
 
     Columns ``arm``, ``seconds``, ``metric``, ``value``, ``low``, ``high``, of all items against

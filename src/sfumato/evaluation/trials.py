@@ -1,0 +1,588 @@
+"""From what trained networks believe about tests to estimates: arms, seeds, folds and strata.
+
+A *trial* is one network on one test: every metric as rows, one per item, of which all numbers are
+summaries. An arm has trials with several seeds; the trials of one seed, such as its folds, count
+as their mean. ``score`` has the functions for the usual case of one test that all share.
+
+A number that does not exist (a stratum without items, a second choice where nobody has one) is
+NaN with a note, never left out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.evaluation.intervals import (
+    Interval,
+    bootstrap_means,
+    bootstrap_statistics,
+    over_seeds,
+    over_seeds_and_items,
+    percentiles,
+    seed_test,
+    share_of_all_or_none,
+    sign_flip,
+)
+from sfumato.evaluation.metrics import METRICS, Scorer, cross_entropy, top_class
+from sfumato.evaluation.references import class_oracle_labels
+from sfumato.labels.alter import majority_labels
+from sfumato.labels.labelset import LabelSet, align, hard_labels
+from sfumato.labels.signals import entropy
+from sfumato.names import find
+from sfumato.provenance import Provenance, Setting, is_simulated, to_json
+from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
+
+FEWEST = 2
+"""A stratum of fewer items has no score: NaN, with a note."""
+
+ALSO_AGAINST = ("accuracy", "cross_entropy")
+"""What is measured against the majority and the original labels as well as against people."""
+
+REFERENCES = ("entropy_floor", "class_oracle")
+"""Lines to read cross-entropy by: what no model can beat, and what the class alone gives (C20)."""
+
+SHARES = ("accuracy", "top2_accuracy", "second_best_accuracy", "second_best_accuracy_all")
+"""Metrics that count items; where all or none count, resampling would claim certainty."""
+
+SeedInterval = Literal["seeds", "seeds and items"]
+"""What an interval is over. "seeds": the same items and the network trained again, so that a single
+seed has none. "seeds and items": other items too; with a single seed, over items alone."""
+
+Mask = NDArray[np.bool_]  # (items,)
+Places = NDArray[np.int64]  # of the items in a stratum
+Drawn = list[NDArray[np.float64]]  # for each metric what it is on resampled items
+
+_EVERYTHING = (*METRICS, *REFERENCES)
+_NOWHERE: Places = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class MetricRows:
+    """One metric of one model against some labels, before it is summarised."""
+
+    metric: str
+    against: str
+    rows: NDArray[np.float64]  # (items, numbers); a single column of values where it is a mean
+    summary: Callable[[NDArray[np.float64]], float]
+    is_mean: bool
+    labels: Provenance
+    """Where the labels came from that it is measured against."""
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One trained network on the items of one test."""
+
+    items: tuple[str, ...]
+    rows: Sequence[MetricRows]
+    places: Mapping[str, Places]
+    """Where the items of each stratum are; "all" is always there."""
+    model: Provenance
+
+
+@dataclass(frozen=True, eq=False)
+class ArmTrials:
+    """All trials of an arm, by seed; every trial measures the same, maybe on other items."""
+
+    arm: str
+    trials: Mapping[int, Sequence[Trial]]
+
+    def __post_init__(self) -> None:
+        if not any(self.trials.values()):
+            raise DataError(
+                f"The arm {self.arm!r} has no predictions; give those of one seed or more."
+            )
+
+    @property
+    def rows(self) -> Sequence[MetricRows]:
+        """What the first trial measured."""
+        return next(self._all()).rows
+
+    @cached_property
+    def strata(self) -> tuple[str, ...]:
+        """The strata of all trials."""
+        return tuple(dict.fromkeys(name for trial in self._all() for name in trial.places))
+
+    @cached_property
+    def values(self) -> dict[tuple[str, int], dict[int, float]]:
+        """By stratum and number of the row: the value of every seed that has one."""
+        return {
+            (stratum, at): {
+                seed: mean
+                for seed, trials in self.trials.items()
+                if not np.isnan(mean := _mean_value(trials, stratum, at))
+            }
+            for stratum in self.strata
+            for at in range(len(self.rows))
+        }
+
+    @cached_property
+    def same_items(self) -> bool:
+        """Whether every seed has one trial, and all of them the same items."""
+        alone = all(len(trials) == 1 for trials in self.trials.values())
+        return alone and len({trial.items for trial in self._all()}) == 1
+
+    @cached_property
+    def models(self) -> list[Provenance]:
+        """The steps behind every trial's model."""
+        return [trial.model for trial in self._all()]
+
+    @cached_property
+    def simulated(self) -> bool:
+        """Whether simulated people are behind any of the models."""
+        return any(map(is_simulated, self.models))
+
+    def count(self, stratum: str) -> int:
+        """How many items the first seed was tested on."""
+        first, *others = next(iter(self.trials.values()))
+        inside = first.places.get(stratum, _NOWHERE)
+        if not others:
+            return len(inside)
+        return len(
+            {trial.items[at] for trial in (first, *others) for at in trial.places.get(stratum, ())}
+        )
+
+    def _all(self) -> Iterator[Trial]:
+        return (trial for trials in self.trials.values() for trial in trials)
+
+
+def metric_rows(
+    labels: Mapping[str, LabelSet],
+    model: LabelSet,
+    metrics: Sequence[str],
+    also: Sequence[str] | None = None,
+) -> list[MetricRows]:
+    """Every metric of one model against every set of labels, all of the same items and classes.
+
+    ``also`` are the metrics that are measured against more than the first set; None: all.
+    """
+    first = next(iter(labels))
+    return [
+        MetricRows(
+            name,
+            against,
+            scorer.parts(human, model),
+            scorer.summary,
+            scorer.per_item is not None,
+            human.provenance,
+        )
+        for name, scorer in ((name, find(METRICS, name, what="metric")) for name in metrics)
+        for against, human in labels.items()
+        if also is None or against == first or name in also
+    ]
+
+
+def measure(
+    human: LabelSet,
+    model: LabelSet,
+    *,
+    original: LabelSet | None = None,
+    metrics: Sequence[str] | None = None,
+) -> list[MetricRows]:
+    """Every metric of one model, one row per item; ``model`` is joined to ``human`` already.
+
+    All metrics against people; accuracy and cross-entropy also against their majority and the
+    original labels; and, with cross-entropy or by name, the reference lines.
+    """
+    known: dict[str, Scorer | None] = {**METRICS, **dict.fromkeys(REFERENCES)}
+    asked = metrics if metrics is not None else _EVERYTHING
+    computed = [name for name in asked if find(known, name, what="metric") is not None]
+    labels = {"people": human, "majority": majority_labels(human, "share")}
+    if original is not None:
+        labels["original"] = align(human, original)[1]
+    lines = REFERENCES if "cross_entropy" in asked else [n for n in REFERENCES if n in asked]
+    return [
+        *metric_rows(labels, model, computed, ALSO_AGAINST),
+        *(_reference(name, human, labels.get("original")) for name in lines),
+    ]
+
+
+def stratum_places(
+    human: LabelSet, kept: LabelSet, strata: Mapping[str, Mask]
+) -> dict[str, Places]:
+    """Where the items of each stratum of ``human`` are among those ``kept``; "all" first."""
+    position = {item: place for place, item in enumerate(kept.items)}
+    places = {"all": np.arange(len(kept))}
+    for name, mask in strata.items():
+        if mask.shape != (len(human),) or mask.dtype != np.bool_:
+            raise DataError(
+                f"The stratum {name!r} has shape {mask.shape} and type {mask.dtype}; expected true "
+                f"or false for each of the {len(human)} items of the labels."
+            )
+        inside = (human.items[row] for row in np.flatnonzero(mask))
+        at = [position[item] for item in inside if item in position]
+        places[name] = np.array(at, dtype=np.int64)
+    return places
+
+
+def score_arm(
+    arm: ArmTrials,
+    *,
+    network: str = "",
+    interval: SeedInterval = "seeds and items",
+    rng: np.random.Generator,
+    draws: int = 1000,
+) -> list[Estimate]:
+    """Every number of an arm: the mean over the seeds that have it, with its interval (S2-74).
+
+    Over seeds it is Student's t; over seeds and items a two-way one, where the metric is a mean
+    over items that all seeds share, and Student's where it is not; over items a bootstrap.
+    """
+    resampled = len(arm.trials) == 1 and interval == "seeds and items"
+    only = next(iter(arm.trials.values()))
+    source = _sources(arm.models)
+    found = []
+    for stratum in arm.strata:
+        count = arm.count(stratum)
+        drawn = _drawn(only, stratum, rng, draws) if resampled else []
+        for at, rows in enumerate(arm.rows):
+            values = arm.values[stratum, at]
+            value = float(np.mean(list(values.values()))) if values else float("nan")
+            note = _note(rows, value, count, [seed for seed in arm.trials if seed not in values])
+            estimate = Estimate(
+                rows.metric,
+                value,
+                arm=arm.arm,
+                network=network,
+                against=rows.against,
+                stratum=stratum,
+                items=count,
+                seeds=tuple(values) or tuple(arm.trials),
+                simulated=arm.simulated or is_simulated(rows.labels),
+                source=source(rows.labels, note),
+            )
+            if resampled:
+                ends, over = _over_items(only, stratum, at, value, drawn[at]), "items"
+            else:
+                ends, over = _over_seeds(arm, stratum, at, interval)
+            found.append(with_interval(estimate, *ends, over))
+    return found
+
+
+def compare_arms(
+    first: ArmTrials,
+    second: ArmTrials,
+    *,
+    network: str = "",
+    interval: SeedInterval = "seeds and items",
+    test: str = "paired t",
+    rng: np.random.Generator,
+    draws: int = 1000,
+) -> list[Estimate]:
+    """``first`` minus ``second`` by every metric and stratum, over the seeds of both (S4-36).
+
+    Several seeds are the pairs: Student's t interval and the ``test`` of ``SEED_TESTS``. With one
+    seed the pairs are items, if the interval may be over them: paired bootstrap and sign-flip
+    permutation, where the metric is a mean over items. Without a common seed there is nothing.
+    """
+    shared = [seed for seed in first.trials if seed in second.trials]
+    if not shared:
+        return []
+    resampled = len(shared) == 1 and interval == "seeds and items"
+    places = [at for at, rows in enumerate(first.rows) if rows.metric not in REFERENCES]
+    source = _sources(first.models, second.models)
+    found = []
+    for stratum in first.strata:
+        count = min(first.count(stratum), second.count(stratum))
+        pairs = (
+            _item_pairs(first, second, shared[0], stratum, places, rng, draws)
+            if resampled
+            else None
+        )
+        for at in places:
+            rows = first.rows[at]
+            mine, theirs = (side.values.get((stratum, at), {}) for side in (first, second))
+            apart = {s: mine[s] - theirs[s] for s in shared if s in mine and s in theirs}
+            value = float(np.mean(list(apart.values()))) if apart else float("nan")
+            note = _note(rows, value, count, [seed for seed in shared if seed not in apart])
+            blank = Estimate(
+                rows.metric,
+                value,
+                arm=first.arm,
+                second=second.arm,
+                network=network,
+                against=rows.against,
+                stratum=stratum,
+                items=count,
+                seeds=tuple(shared),
+                simulated=first.simulated or second.simulated or is_simulated(rows.labels),
+                source=source(rows.labels, note),
+            )
+            if pairs is None:
+                found.append(paired_over_seeds(blank, apart, test=test, rng=rng))
+            else:
+                found.append(pairs.estimate(blank, at))
+    return found
+
+
+def paired_over_seeds(
+    blank: Estimate, apart: Mapping[int, float], *, test: str = "paired t", rng: np.random.Generator
+) -> Estimate:
+    """The mean of differences by seed, with Student's t interval and the p-value of a named test.
+
+    ``blank`` says what they are differences of. A single seed has neither interval nor test.
+    """
+    if not apart:
+        return blank
+    values = np.array(list(apart.values()))
+    estimate = replace(blank, value=float(values.mean()), seeds=tuple(apart))
+    estimate = with_interval(estimate, *over_seeds(values), "seeds")
+    return _with_test(estimate, seed_test(test, values, rng=rng), test)
+
+
+def value_of(rows: MetricRows, places: Places) -> float:
+    """The metric over the items at these places; NaN where there are too few."""
+    return rows.summary(rows.rows[places]) if len(places) >= FEWEST else float("nan")
+
+
+def draw(
+    measured: Sequence[MetricRows], places: Places, *, rng: np.random.Generator, draws: int
+) -> Drawn:
+    """Each metric on resampled items of these places; empty where it is not defined on them.
+
+    Means are drawn as one matrix product. What is no mean is computed again on each draw, which
+    costs far more, and gets two draws in five. All means see the same items, and so do all
+    others, so that differences between them are paired.
+    """
+    means = [at for at, each in enumerate(measured) if each.is_mean]
+    others = [
+        at
+        for at, each in enumerate(measured)
+        if not each.is_mean and not np.isnan(value_of(each, places))
+    ]
+    drawn = [np.empty(0) for _ in measured]
+    if len(places) < FEWEST:
+        return drawn
+    if means:
+        values = np.stack([measured[at].rows[places, 0] for at in means], axis=1)
+        of_means = bootstrap_means(values, rng=rng, draws=draws)
+        for at, column in zip(means, of_means.T, strict=True):
+            drawn[at] = column
+    if others:
+        summaries = [measured[at].summary for at in others]
+        # column by column in memory, as the summaries read them: half the time
+        columns = [np.ascontiguousarray(measured[at].rows[places].T) for at in others]
+
+        def again(picked: Places) -> list[float]:
+            rows = (each.take(picked, axis=1).T for each in columns)
+            return [summary(each) for summary, each in zip(summaries, rows, strict=True)]
+
+        fewer = max(min(draws, 1), draws * 2 // 5)
+        of_others = bootstrap_statistics(again, len(places), rng=rng, draws=fewer)
+        for at, column in zip(others, of_others.T, strict=True):
+            drawn[at] = column
+    return drawn
+
+
+def moved_to(value: float, drawn: NDArray[np.float64]) -> Interval:
+    """Percentiles moved so that the mean of the draws is the value; zero stays a bound.
+
+    Resampling repeats items, which by itself raises a calibration error and lowers the worst
+    class, so the draws lie beside the value and not around it.
+    """
+    low, high = percentiles(drawn)
+    if np.isnan(low) or np.isnan(value):
+        return Interval(low, high)
+    shift = float(np.nanmean(drawn)) - value
+    least = 0.0 if np.nanmin(drawn) >= 0 else -np.inf
+    return Interval(max(low - shift, least), high - shift)
+
+
+@dataclass(frozen=True, eq=False)
+class _ItemPairs:
+    """Both arms of a single seed on the same items, trial by trial."""
+
+    trials: Sequence[tuple[Trial, Trial]]
+    stratum: str
+    drawn: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    """For each metric what both arms are on the same resampled items."""
+    rng: np.random.Generator
+    draws: int
+
+    def estimate(self, blank: Estimate, at: int) -> Estimate:
+        """The difference with a paired bootstrap and, for means over items, a sign-flip test."""
+        mine, theirs = self.drawn[at]
+        # draw by draw, which are of the same items; nothing where one side has none
+        between = mine - theirs if len(mine) == len(theirs) else np.empty(0)
+        is_mean = self.trials[0][0].rows[at].is_mean
+        ends = percentiles(between) if is_mean else moved_to(blank.value, between)
+        estimate = with_interval(blank, *ends, "items")
+        return _with_test(estimate, self._p(at), "sign-flip over items")
+
+    def _p(self, at: int) -> float:
+        if not self.trials[0][0].rows[at].is_mean:
+            return float("nan")
+        first, second = (
+            np.concatenate(
+                [
+                    pair[side].rows[at].rows[pair[side].places[self.stratum], 0]
+                    for pair in self.trials
+                ]
+            )
+            for side in (0, 1)
+        )
+        known = ~np.isnan(first)
+        if (known == np.isnan(second)).any():  # defined on other items: nothing to pair
+            return float("nan")
+        return sign_flip(first[known] - second[known], rng=self.rng, draws=self.draws)
+
+
+def _item_pairs(
+    first: ArmTrials,
+    second: ArmTrials,
+    seed: int,
+    stratum: str,
+    places: Sequence[int],
+    rng: np.random.Generator,
+    draws: int,
+) -> _ItemPairs | None:
+    """None where the arms were not tested on the same items."""
+    pairs = list(zip(first.trials[seed], second.trials[seed], strict=False))
+    whole = len(pairs) == len(first.trials[seed]) == len(second.trials[seed])
+    if not whole or any(
+        mine.items != theirs.items or not {stratum} <= mine.places.keys() & theirs.places.keys()
+        for mine, theirs in pairs
+    ):
+        return None
+    by_trial = [
+        draw(
+            [side.rows[at] for at in places for side in pair],
+            pair[0].places[stratum],
+            rng=rng,
+            draws=draws,
+        )
+        for pair in pairs
+    ]
+    drawn = _mean_draws(by_trial)
+    sides = {at: (drawn[2 * n], drawn[2 * n + 1]) for n, at in enumerate(places)}
+    return _ItemPairs(pairs, stratum, sides, rng, draws)
+
+
+def _drawn(trials: Sequence[Trial], stratum: str, rng: np.random.Generator, draws: int) -> Drawn:
+    """Every metric on resampled items, the trials resampled each for itself and averaged."""
+    return _mean_draws(
+        [
+            draw(trial.rows, trial.places.get(stratum, _NOWHERE), rng=rng, draws=draws)
+            for trial in trials
+        ]
+    )
+
+
+def _mean_draws(by_trial: Sequence[Drawn]) -> Drawn:
+    if len(by_trial) == 1:
+        return by_trial[0]
+    return [
+        np.mean(columns, axis=0) if len({len(column) for column in columns}) == 1 else np.empty(0)
+        for columns in zip(*by_trial, strict=True)
+    ]
+
+
+def _over_items(
+    trials: Sequence[Trial], stratum: str, at: int, value: float, drawn: NDArray[np.float64]
+) -> Interval:
+    """The interval of what was drawn: percentiles, moved where the metric is no mean."""
+    rows = trials[0].rows[at]
+    if not rows.is_mean:
+        return moved_to(value, drawn)
+    if rows.metric in SHARES and value in (0, 1):
+        defined = sum(
+            int((~np.isnan(trial.rows[at].rows[trial.places[stratum], 0])).sum())
+            for trial in trials
+        )
+        return share_of_all_or_none(value, defined)
+    return percentiles(drawn)
+
+
+def _over_seeds(
+    arm: ArmTrials, stratum: str, at: int, interval: SeedInterval
+) -> tuple[Interval, str]:
+    values = np.array(list(arm.values[stratum, at].values()))
+    if interval == "seeds" or not arm.same_items:
+        return over_seeds(values), "seeds"
+    same = [(trial.rows[at], trial.places.get(stratum, _NOWHERE)) for trial in arm._all()]
+    rows = np.stack([each.rows[places, 0] for each, places in same])  # (seeds, items)
+    undefined = np.isnan(rows)
+    ragged = (undefined.any(axis=0) != undefined.all(axis=0)).any()
+    if not same[0][0].is_mean or ragged:  # no value for each seed and item
+        return over_seeds(values), "seeds"
+    defined = rows[:, ~undefined.any(axis=0)]
+    if same[0][0].metric in SHARES and defined.size and defined.mean() in (0, 1):
+        # every item right with every seed: what varies is which items there are
+        return share_of_all_or_none(float(defined.mean()), defined.shape[1]), "items"
+    return over_seeds_and_items(defined), "seeds and items"
+
+
+def _mean_value(trials: Sequence[Trial], stratum: str, at: int) -> float:
+    """The mean over trials; NaN where one of them has no value."""
+    values = [value_of(trial.rows[at], trial.places.get(stratum, _NOWHERE)) for trial in trials]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _note(rows: MetricRows, value: float, count: int, left_out: Sequence[int]) -> str:
+    if count < FEWEST:
+        return f"too few items: {count}, at least {FEWEST} are needed"
+    if np.isnan(value):
+        return "not defined on these items"
+    if left_out:
+        seeds = ", ".join(map(str, left_out))
+        return f"not defined with {'seed' if len(left_out) == 1 else 'seeds'} {seeds}, left out"
+    return rows.note
+
+
+def _sources(
+    models: Sequence[Provenance], second: Sequence[Provenance] = ()
+) -> Callable[[Provenance, str], str]:
+    """Makes the source of a number from the labels it is held against and a note.
+
+    The first model is told whole, all others that went into the number shortly.
+    """
+    first, *rest = models
+    others: dict[str, Setting] = {"others": [_brief(model) for model in rest]} if rest else {}
+    if second:
+        others["second"] = [_brief(model) for model in second]
+    known: dict[tuple[int, str], str] = {}  # few differ, and there are many numbers
+
+    def source(labels: Provenance, note: str) -> str:
+        key = (id(labels), note)
+        if key not in known:
+            known[key] = source_text(
+                labels=labels or IN_MEMORY,
+                model=first or IN_MEMORY,
+                note=note,
+                **others,
+            )
+        return known[key]
+
+    return source
+
+
+def _brief(model: Provenance) -> Setting:
+    """Stored predictions by their file, others step by step."""
+    if len(model) == 1 and "file" in model[0].settings:
+        return model[0].settings["file"]
+    return to_json(model or IN_MEMORY)
+
+
+def _with_test(estimate: Estimate, p: float, test: str) -> Estimate:
+    if np.isnan(p) or np.isnan(estimate.value):
+        return estimate
+    return replace(estimate, p=p, test=test)
+
+
+def _reference(name: str, human: LabelSet, original: LabelSet | None) -> MetricRows:
+    note = ""
+    if name == "entropy_floor":
+        values = entropy(human)
+    else:
+        if original is None:
+            original = hard_labels(human.items, human.classes, top_class(human))
+            note = "classes by people's majority; original labels were not given"
+        values = cross_entropy(human, class_oracle_labels(human, original))
+    summary = METRICS["cross_entropy"].summary
+    return MetricRows(name, "people", values[:, None], summary, True, human.provenance, note)
