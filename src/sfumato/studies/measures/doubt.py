@@ -34,6 +34,7 @@ from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
 from sfumato.studies.measures.rows import blank_row, share_row
+from sfumato.studies.sources import time_signals
 from sfumato.studies.study import Arm
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
@@ -197,7 +198,7 @@ def judgment_signals(judgments: Judgments, people: LabelSet) -> dict[str, PerIte
     place = {item: row for row, item in enumerate(people.items)}
     item = np.array([place.get(name, -1) for name in chosen.table["item"]], dtype=np.int64)
     counted, stated = item >= 0, chosen.statements
-    found = time_signals(chosen, people.items)
+    found = dict(time_signals(chosen, people.items))
     if stated.unsure.any():
         unsure = stated.unsure[stated.index][counted]
         found[UNSURE] = signals.unsure_proportion(unsure, item[counted], len(people))
@@ -209,17 +210,6 @@ def judgment_signals(judgments: Judgments, people: LabelSet) -> dict[str, PerIte
             stated.ruled_out[stated.index][counted], item[counted], len(people)
         )
     return found
-
-
-def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, PerItem]:
-    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
-    timed = judgments.table.filter(pl.col("seconds") > 0)
-    # Times are skewed: the mean is that of their logarithms.
-    means = timed.group_by("item").agg(pl.col("seconds").log().mean())
-    known = dict(zip(means["item"], means["seconds"], strict=True))
-    if not known:
-        return {}
-    return {"response time": np.array([known.get(item, np.nan) for item in items])}
 
 
 def entropies(data: StudyData, predictions: Predictions) -> Findings:
