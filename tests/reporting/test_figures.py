@@ -5,7 +5,7 @@
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -23,13 +23,9 @@ from sfumato.errors import DataError
 from sfumato.reporting import figures
 from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures import galleries
-from sfumato.reporting.text import Measure
-from sfumato.scores import Difference, Score, differences_table, scores_table
+from sfumato.scores import COLUMNS, Estimate, as_rows
 
-MEASURES = {
-    "cross_entropy": Measure("cross-entropy to people", "lower", "Mean of -Σ p log q."),
-    "accuracy": Measure("accuracy", "higher", "Share of items with the right top class."),
-}
+METRICS = ("cross_entropy", "accuracy")
 ARMS = ("original", "majority", "soft, all annotators", "smoothed")
 NETWORKS = ("LeNet", "small FFN", "deep FFN")
 CLASSES = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "bag", "boot")
@@ -38,26 +34,31 @@ TAG = "simulated annotators"
 RNG = np.random.default_rng(7)
 
 
+def table_of(rows: Sequence[Estimate]) -> pl.DataFrame:
+    """Estimates as figures take them; drawn numbers need no source here."""
+    return pl.DataFrame(as_rows(rows), schema=COLUMNS)
+
+
 def scores() -> pl.DataFrame:
     rows = []
-    for at, (metric, network, arm) in enumerate(product(MEASURES, NETWORKS, ARMS)):
+    for at, (metric, network, arm) in enumerate(product(METRICS, NETWORKS, ARMS)):
         value = 0.6 - 0.02 * (at % 5) + 0.05 * (metric == "accuracy")
         rows += [
-            Score(metric, value - 0.1 * (stratum == "disputed"), arm, network, stratum=stratum,
-                  low=value - 0.03, high=value + 0.02, interval="seeds", items=400,
+            Estimate(metric, value - 0.1 * (stratum == "disputed"), arm, network=network, stratum=stratum,
+                  low=value - 0.03, high=value + 0.02, over="seeds", items=400,
                   seeds=(0, 1, 2), simulated=True)
             for stratum in ("all", "unanimous", "disputed")
         ]  # fmt: skip
-    return scores_table(rows)
+    return table_of(rows)
 
 
 def differences() -> pl.DataFrame:
     rows = [
-        Difference(metric, -0.05 + 0.02 * at, arm, "original", network, low=-0.09 + 0.02 * at,
-                   high=-0.01 + 0.02 * at, interval="seeds", items=400, seeds=(0, 1, 2))
-        for metric, network, (at, arm) in product(MEASURES, NETWORKS, enumerate(ARMS[1:]))
+        Estimate(metric, -0.05 + 0.02 * at, arm, "original", network, low=-0.09 + 0.02 * at,
+                   high=-0.01 + 0.02 * at, over="seeds", items=400, seeds=(0, 1, 2))
+        for metric, network, (at, arm) in product(METRICS, NETWORKS, enumerate(ARMS[1:]))
     ]  # fmt: skip
-    return differences_table(rows)
+    return table_of(rows)
 
 
 def grid(**axes: object) -> pl.DataFrame:
@@ -113,7 +114,7 @@ def shift() -> pl.DataFrame:
     sets = pl.DataFrame(
         {"data": ["CIFAR-10 50k", "10.1 v6", "CINIC-10", "ImageNet-Far"], "step": [0, 1, 2, 3]}
     )
-    table = sets.join(grid(arm=ARMS[:2], network=["mean"], metric=list(MEASURES)), how="cross")
+    table = sets.join(grid(arm=ARMS[:2], network=["mean"], metric=METRICS), how="cross")
     base = table["step"] * 0.5 + 0.6 + (table["arm"] == "original").cast(pl.Float64) * 0.2
     return table.with_columns(
         value=base, gap=(table["arm"] == "original") * 0.1 * (table["step"] + 1)
@@ -177,12 +178,12 @@ IMAGES = pictures()
 f = figures
 CASES: dict[str, Case] = {
     "by_arm": Case(
-        lambda t: f.by_arm(t, MEASURES, references={"cross_entropy": {"entropy floor": 0.45, "class oracle": 0.5}}),
+        lambda t: f.by_arm(t, references={"cross_entropy": {"entropy floor": 0.45, "class oracle": 0.5}}),
         scores().filter(pl.col("stratum") == "all"), "arm", "value"),
-    "by_stratum": Case(lambda t: f.by_stratum(t, MEASURES), scores(), "arm", "value"),
-    "leaderboard": Case(lambda t: f.leaderboard(t, MEASURES, references={"cross_entropy": {"entropy floor": 0.45}}),
+    "by_stratum": Case(lambda t: f.by_stratum(t), scores(), "arm", "value"),
+    "leaderboard": Case(lambda t: f.leaderboard(t, references={"cross_entropy": {"entropy floor": 0.45}}),
         scores().filter(pl.col("stratum") == "all"), "network", "value"),
-    "paired_differences": Case(lambda t: f.paired_differences(t, MEASURES), differences(), "first", "value"),
+    "paired_differences": Case(lambda t: f.paired_differences(t), differences(), "arm", "value"),
     "relation": Case(lambda t: f.relation(t, BASIS), valued(grid(measure=["entropy", "error rate"], name=list(ARMS)))
         .with_columns(x=pl.Series(np.linspace(0, 1, 8))), "name", "x"),
     "reliability": Case(lambda t: f.reliability(t, BASIS), reliability(), "arm", "accuracy"),
@@ -205,24 +206,24 @@ CASES: dict[str, Case] = {
         group=pl.when(pl.col("item") < "i2").then(pl.lit("closest")).otherwise(pl.lit("farthest")),
         distance=pl.lit(0.25)), "source", "probability"),
     "contact_sheet": Case(lambda t: f.contact_sheet(t, IMAGES, BASIS), pl.DataFrame({"item": list(IMAGES)}), "item", ""),
-    "attack_curves": Case(lambda t: f.attack_curves(t, MEASURES, BASIS), valued(grid(
-        metric=list(MEASURES), attack=["pgd"], network=NETWORKS[:2], arm=ARMS[:3], epsilon=[0, 1 / 255, 2 / 255, 4 / 255])), "arm", "value"),
-    "corruption_bars": Case(lambda t: f.corruption_bars(t, MEASURES, BASIS), valued(grid(
+    "attack_curves": Case(lambda t: f.attack_curves(t, BASIS), valued(grid(
+        metric=METRICS, attack=["pgd"], network=NETWORKS[:2], arm=ARMS[:3], epsilon=[0, 1 / 255, 2 / 255, 4 / 255])), "arm", "value"),
+    "corruption_bars": Case(lambda t: f.corruption_bars(t, BASIS), valued(grid(
         metric=["cross_entropy"], network=NETWORKS[:2], strength=[3], arm=ARMS[:3],
         corruption=["gaussian noise", "fog", "jpeg", "contrast"]), interval=False), "corruption", "value"),
-    "shift_ladder": Case(lambda t: f.shift_ladder(t, MEASURES, BASIS), shift(), "arm", "value"),
-    "mode_shift": Case(lambda t: f.mode_shift(t, MEASURES, BASIS), valued(grid(
-        metric=list(MEASURES), network=NETWORKS[:2], trained_on=ARMS[:3], tested_on=["original", "people's majority"])), "trained_on", "value"),
+    "shift_ladder": Case(lambda t: f.shift_ladder(t, BASIS), shift(), "arm", "value"),
+    "mode_shift": Case(lambda t: f.mode_shift(t, BASIS), valued(grid(
+        metric=METRICS, network=NETWORKS[:2], trained_on=ARMS[:3], tested_on=["original", "people's majority"])), "trained_on", "value"),
     "convergence": Case(lambda t: f.convergence(t, BASIS), valued(grid(
         network=NETWORKS, arm=ARMS[:2], epoch=range(30)), column="jsd"), "arm", "jsd"),
     "correlation_matrix": Case(lambda t: f.correlation_matrix(t, BASIS), correlations(), "first", "rho"),
     "learning_curves": Case(lambda t: f.learning_curves(t, BASIS), history(), "arm", "loss"),
-    "against_seconds": Case(lambda t: f.against_seconds(t, MEASURES, BASIS), valued(grid(
-        metric=list(MEASURES), arm=ARMS[:3], seconds=[1000, 4000, 9000])), "arm", "value"),
-    "against_annotators": Case(lambda t: f.against_annotators(t, MEASURES, BASIS), valued(grid(
-        metric=list(MEASURES), arm=ARMS[:3], M=[1, 2, 4, 6])), "arm", "value"),
-    "against_items": Case(lambda t: f.against_items(t, MEASURES, BASIS), valued(grid(
-        metric=list(MEASURES), arm=ARMS[:3], items=[100, 400, 1000])), "arm", "value"),
+    "against_seconds": Case(lambda t: f.against_seconds(t, BASIS), valued(grid(
+        metric=METRICS, arm=ARMS[:3], seconds=[1000, 4000, 9000])), "arm", "value"),
+    "against_annotators": Case(lambda t: f.against_annotators(t, BASIS), valued(grid(
+        metric=METRICS, arm=ARMS[:3], M=[1, 2, 4, 6])), "arm", "value"),
+    "against_items": Case(lambda t: f.against_items(t, BASIS), valued(grid(
+        metric=METRICS, arm=ARMS[:3], items=[100, 400, 1000])), "arm", "value"),
     "confusion": Case(lambda t: f.confusion(t, BASIS), confusions(), "people", "share"),
     "grid_maps": Case(lambda t: f.grid_maps(t, BASIS, xlabel="items", ylabel="classes", text="information ratio"),
         valued(grid(panel=["soft", "top-2"], x=[10, 100, 1000, 10000], y=[2, 10, 100]), interval=False), "panel", "value"),
@@ -351,11 +352,11 @@ def test_text_in_place_of_numbers_is_refused(name: str) -> None:
 
 
 def test_dot_of_a_score_is_where_its_value_is() -> None:
-    table = scores_table(
-        [Score("accuracy", 0.75, "a", low=0.5, high=0.875), Score("accuracy", 0.25, "b")]
+    table = table_of(
+        [Estimate("accuracy", 0.75, "a", low=0.5, high=0.875), Estimate("accuracy", 0.25, "b")]
     )
 
-    axes = f.by_arm(table, MEASURES).figure.axes[0]
+    axes = f.by_arm(table).figure.axes[0]
 
     points = [tuple(point) for line in axes.lines for point in np.asarray(line.get_data()).T]
     spans = [segment.tolist() for c in axes.collections for segment in c.get_segments()]  # type: ignore[attr-defined]
@@ -368,9 +369,9 @@ def test_dot_of_a_score_is_where_its_value_is() -> None:
 @pytest.mark.parametrize("draw", [f.by_arm, f.leaderboard])
 def test_reference_lines_are_named_outside_the_data(draw: Callable[..., Drawing]) -> None:
     lines = {"cross_entropy": {"entropy floor": 0.25, "oracle": 0.5}, "kl": {"not drawn": 0.1}}
-    table = scores_table([Score("cross_entropy", 0.75, "a"), Score("accuracy", 0.75, "a")])
+    table = table_of([Estimate("cross_entropy", 0.75, "a"), Estimate("accuracy", 0.75, "a")])
 
-    drawing = draw(table, MEASURES, references=lines)
+    drawing = draw(table, references=lines)
 
     panel = drawing.figure.axes[0]
     drawn = {
@@ -390,14 +391,14 @@ def test_reference_lines_are_named_outside_the_data(draw: Callable[..., Drawing]
 
 def test_strata_are_named_with_their_items() -> None:
     rows = [
-        Score("accuracy", 0.5, "a", stratum="disputed", items=1234),
-        Score("accuracy", 0.5, "b", stratum="disputed", items=1234),
-        Score("accuracy", 0.5, "a", stratum="HLV", items=9),
-        Score("accuracy", 0.5, "b", stratum="HLV", items=7),
-        Score("accuracy", 0.5, "a", stratum="unknown", items=0),
+        Estimate("accuracy", 0.5, "a", stratum="disputed", items=1234),
+        Estimate("accuracy", 0.5, "b", stratum="disputed", items=1234),
+        Estimate("accuracy", 0.5, "a", stratum="HLV", items=9),
+        Estimate("accuracy", 0.5, "b", stratum="HLV", items=7),
+        Estimate("accuracy", 0.5, "a", stratum="unknown", items=0),
     ]
 
-    axes = f.by_stratum(scores_table(rows), MEASURES).figure.axes[0]
+    axes = f.by_stratum(table_of(rows)).figure.axes[0]
 
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == ["disputed (n = 1,234)", "HLV (n = 7 to 9)", "unknown"]
@@ -411,7 +412,7 @@ def modes() -> pl.DataFrame:
 
 
 def test_mode_shift_is_dots_on_an_axis_that_shows_the_difference() -> None:
-    axes = f.mode_shift(modes(), MEASURES, BASIS).figure.axes[0]
+    axes = f.mode_shift(modes(), BASIS).figure.axes[0]
 
     assert not axes.patches
     assert [float(x) for line in axes.lines for x in np.atleast_1d(line.get_xdata())] == [
@@ -430,7 +431,7 @@ def attacked(arms: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize(("arms", "bands"), [(1, 1), (3, 3), (4, 0), (8, 0)])
 def test_bands_are_drawn_only_for_as_many_arms_as_can_be_told_apart(arms: int, bands: int) -> None:
-    drawing = f.attack_curves(attacked(arms), MEASURES, BASIS)
+    drawing = f.attack_curves(attacked(arms), BASIS)
 
     panel = drawing.figure.axes[0]
     drawn = [one for one in panel.collections if isinstance(one, PolyCollection)]
@@ -440,7 +441,7 @@ def test_bands_are_drawn_only_for_as_many_arms_as_can_be_told_apart(arms: int, b
 
 
 def test_points_of_many_arms_stand_beside_each_other_around_their_place() -> None:
-    panel = f.attack_curves(attacked(5), MEASURES, BASIS).figure.axes[0]
+    panel = f.attack_curves(attacked(5), BASIS).figure.axes[0]
 
     at = np.array([line.get_xdata() for line in panel.lines])  # (arms, places)
     assert np.allclose(at.mean(axis=0), [0, 8, 16])
@@ -484,21 +485,23 @@ def test_reliability_of_one_network_names_it_in_the_headings() -> None:
 def test_difference_is_filled_only_where_the_interval_excludes_zero(
     low: float | None, high: float | None, hollow: int
 ) -> None:
-    table = differences_table([Difference("accuracy", 0.1, "a", "b", low=low, high=high)])
+    table = table_of([Estimate("accuracy", 0.1, "a", "b", low=low, high=high)])
 
-    axes = f.paired_differences(table, MEASURES).figure.axes[0]
+    axes = f.paired_differences(table).figure.axes[0]
 
     white = [line for line in axes.lines if line.get_color() == "white"]
     assert sum(len(np.atleast_1d(line.get_xdata())) for line in white) == hollow
 
 
-@pytest.mark.parametrize(("better", "first"), [("lower", "b"), ("higher", "a"), ("neither", "b")])
-def test_leaderboard_has_the_best_on_top(better: str, first: str) -> None:
-    table = scores_table(
-        [Score("m", 0.9, "a"), Score("m", 0.1, "b"), Score("m", float("nan"), "c")]
+@pytest.mark.parametrize(
+    ("metric", "first"), [("cross_entropy", "b"), ("accuracy", "a"), ("entropy", "b")]
+)
+def test_leaderboard_has_the_best_on_top(metric: str, first: str) -> None:
+    table = table_of(
+        [Estimate(metric, 0.9, "a"), Estimate(metric, 0.1, "b"), Estimate(metric, np.nan, "c")]
     )
 
-    axes = f.leaderboard(table, {"m": Measure("m", better)}, metric="m").figure.axes[0]  # type: ignore[arg-type]
+    axes = f.leaderboard(table, metric=metric).figure.axes[0]
 
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels[0] == first
@@ -506,9 +509,9 @@ def test_leaderboard_has_the_best_on_top(better: str, first: str) -> None:
 
 
 def test_panels_never_mix_strata() -> None:
-    drawing = f.by_arm(scores(), MEASURES)
+    drawing = f.by_arm(scores())
 
-    assert len(drawing.figure.axes) == len(MEASURES) * 3
+    assert len(drawing.figure.axes) == len(METRICS) * 3
 
 
 def test_gallery_sums_small_classes_and_keeps_the_mass() -> None:
@@ -619,7 +622,7 @@ def test_lines_are_drawn_in_the_order_of_their_axis() -> None:
         {"arm": "a", "M": [4, 1, 2], "metric": "accuracy", "value": [0.4, 0.1, 0.2]}
     )
 
-    line = f.against_annotators(table, MEASURES, BASIS).figure.axes[0].lines[0]
+    line = f.against_annotators(table, BASIS).figure.axes[0].lines[0]
 
     assert np.asarray(line.get_data()).tolist() == [[1, 2, 4], [0.1, 0.2, 0.4]]
 
@@ -629,7 +632,7 @@ def test_caption_counts_what_could_not_be_drawn() -> None:
         value=pl.Series([0.5, float("nan"), float("inf")])
     )
 
-    assert "2 of 3 values" in f.against_annotators(table, MEASURES, BASIS).caption
+    assert "2 of 3 values" in f.against_annotators(table, BASIS).caption
 
 
 def test_many_points_become_pixels_so_that_the_file_stays_small() -> None:
@@ -668,7 +671,7 @@ def test_real_people_carry_no_mark() -> None:
 
 
 def test_seeds_of_a_drawn_table_are_text() -> None:
-    drawing = f.by_arm(scores(), MEASURES)
+    drawing = f.by_arm(scores())
 
     assert drawing.table["seeds"][0] == "0 1 2"
     assert "provenance" not in drawing.table.columns

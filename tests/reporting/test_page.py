@@ -10,11 +10,10 @@ from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures import gallery, reliability
 from sfumato.reporting.page import Page, Section, Text, render, write
 from sfumato.reporting.tables import How, Table, differences_shown, score_matrix, scores_shown
-from sfumato.reporting.text import Finding, Measure
-from sfumato.scores import Difference, Score
+from sfumato.reporting.text import Finding
+from sfumato.scores import Estimate, source_text
 
 HOSTILE = "<script src='http://evil.example/x.js'>alert(1)</script>\"><img src=x onerror=alert(1)>"
-MEASURES = {"accuracy": Measure("accuracy", "higher", "Share of items whose top class is right.")}
 STEPS = (
     Step("read digits", {"split": "test", "note": "a & b"}, {"digits.npz": "ab" * 32}),
     Step("simulate voters", {"annotators": 20}, simulated=True),
@@ -29,11 +28,11 @@ def drawing(name: str = "soft", *, simulated: bool = True) -> Drawing:
     return reliability(table, Basis(simulated, items=14, seeds=(0, 1)))
 
 
-def score(**more: object) -> Score:
+def score(**more: object) -> Estimate:
     given = {"metric": "accuracy", "value": 0.71249, "arm": "soft", "network": "net", "low": 0.6,
-             "high": 0.8, "interval": "seeds", "items": 400, "seeds": (0, 1, 2),
-             "provenance": STEPS, **more}  # fmt: skip
-    return Score(**given)  # type: ignore[arg-type]
+             "high": 0.8, "over": "seeds", "items": 400, "seeds": (0, 1, 2),
+             "source": source_text(model=STEPS), **more}  # fmt: skip
+    return Estimate(**given)  # type: ignore[arg-type]
 
 
 def page(name: str = "soft", *, simulated: bool = True) -> Page:
@@ -46,7 +45,7 @@ def page(name: str = "soft", *, simulated: bool = True) -> Page:
             Section(
                 f"First {name}", "One.\n\nTwo.", (drawing(name, simulated=simulated), Text(name))
             ),
-            Section("Second", "", (scores_shown(scores, MEASURES), drawing(simulated=simulated))),
+            Section("Second", "", (scores_shown(scores), drawing(simulated=simulated))),
         ),
         How(("Meaning.",), STEPS, {"seeds": [0, 1], "size": name}),
     )
@@ -192,7 +191,7 @@ def test_how_shows_meaning_steps_settings_and_fingerprints() -> None:
     text = render(page())
 
     assert text.count("How was this computed?") == 1
-    assert "Share of items whose top class is right." in text
+    assert "Share of items whose most probable class is the same" in text
     assert "ab" * 32 in text
     assert "<li>annotators: <code>20</code></li>" in text
     assert "<dt>seeds</dt><dd><code>[0, 1]</code></dd>" in text
@@ -215,7 +214,7 @@ def test_long_table_behind_a_figure_is_cut_and_says_so() -> None:
 
 
 def test_empty_page_and_empty_table_are_pages() -> None:
-    empty = scores_shown([], MEASURES)
+    empty = scores_shown([])
 
     text = render(Page("Nothing", sections=(Section("s", "", (empty,)),)))
 
@@ -235,7 +234,7 @@ def test_matrix_puts_every_score_in_its_cell() -> None:
         for arm, network, value in (("a", "x", 0.1), ("b", "x", 0.2), ("b", "y", 0.3))
     ]
 
-    table = score_matrix(scores, MEASURES, metric="accuracy")
+    table = score_matrix(scores, metric="accuracy")
 
     assert table.table.rows() == [("x", "0.100", "0.200"), ("y", "–", "0.300")]
     assert table.table.columns == ["network", "a", "b"]
@@ -245,11 +244,11 @@ def test_matrix_puts_every_score_in_its_cell() -> None:
 def test_matrix_averages_nothing() -> None:
     scores = [score(value=0.1, low=None, high=None), score(value=0.2, low=None, high=None)]
 
-    assert score_matrix(scores, MEASURES, metric="accuracy").table["soft"][0] == "0.100; 0.200"
+    assert score_matrix(scores, metric="accuracy").table["soft"][0] == "0.100; 0.200"
 
 
 def test_table_says_items_seeds_and_what_the_interval_is() -> None:
-    table = scores_shown([score(), score(items=100)], MEASURES)
+    table = scores_shown([score(), score(items=100)])
 
     assert table.caption == (
         "In all rows: arm soft; network net; metric accuracy; against people; stratum all; value "
@@ -261,9 +260,9 @@ def test_table_says_items_seeds_and_what_the_interval_is() -> None:
 
 @pytest.mark.parametrize(("p", "shown"), [(0.0004, "0.0004"), (0.25, "0.25"), (None, "")])
 def test_differences_name_their_test(p: float | None, shown: str) -> None:
-    row = Difference("accuracy", 0.1, "a", "b", low=0.05, high=0.2, p=p, test="t test", items=5)
+    row = Estimate("accuracy", 0.1, "a", "b", low=0.05, high=0.2, p=p, test="t test", items=5)
 
-    table = differences_shown([row], MEASURES).table
+    table = differences_shown([row]).table
 
     assert table["difference"][0] == "+0.100"
     assert table["test"][0] == "t test"

@@ -5,20 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.reporting.text import Finding, Measure, summarise
-from sfumato.scores import Difference, Score
-
-MEASURES = {
-    "cross_entropy": Measure("cross-entropy to people", "lower"),
-    "accuracy": Measure("accuracy", "higher"),
-    "entropy": Measure("mean entropy", "neither"),
-}
+from sfumato.reporting.text import Finding, summarise
+from sfumato.scores import Estimate
 
 
-def difference(value: float, low: float | None, high: float | None, **more: object) -> Difference:
-    given = {"metric": "accuracy", "first": "soft", "second": "hard", "interval": "seeds",
+def difference(value: float, low: float | None, high: float | None, **more: object) -> Estimate:
+    given = {"metric": "accuracy", "arm": "soft", "second": "hard", "over": "seeds",
              "items": 400, "seeds": (0, 1, 2), **more}  # fmt: skip
-    return Difference(value=value, low=low, high=high, **given)  # type: ignore[arg-type]
+    return Estimate(value=value, low=low, high=high, **given)  # type: ignore[arg-type]
 
 
 def only(findings: list[Finding]) -> Finding:
@@ -30,7 +24,7 @@ numbers = st.floats(-1, 1) | st.sampled_from([0.0, -0.0, 1e-12, -1e-12])
 
 
 @st.composite
-def some_differences(draw: st.DrawFn) -> list[Difference]:
+def some_differences(draw: st.DrawFn) -> list[Estimate]:
     rows = []
     for network in draw(st.lists(st.sampled_from("abcd"), min_size=1, max_size=4, unique=True)):
         low, value, high = sorted(draw(st.tuples(numbers, numbers, numbers)))
@@ -42,8 +36,8 @@ def some_differences(draw: st.DrawFn) -> list[Difference]:
 
 
 @given(some_differences())
-def test_nothing_is_found_where_an_interval_contains_zero(rows: list[Difference]) -> None:
-    finding = only(summarise([], rows, MEASURES))
+def test_nothing_is_found_where_an_interval_contains_zero(rows: list[Estimate]) -> None:
+    finding = only(summarise([], rows))
 
     certain = [
         one.low is not None
@@ -59,10 +53,10 @@ def test_nothing_is_found_where_an_interval_contains_zero(rows: list[Difference]
 
 @given(some_differences(), some_differences(), some_differences())
 def test_no_share_of_a_gain_is_found_in_doubt(
-    whole: list[Difference], part: list[Difference], rest: list[Difference]
+    whole: list[Estimate], part: list[Estimate], rest: list[Estimate]
 ) -> None:
-    def between(one: Difference, first: str, second: str) -> Difference:
-        return difference(one.value, one.low, one.high, first=first, second=second, p=one.p)
+    def between(one: Estimate, first: str, second: str) -> Estimate:
+        return difference(one.value, one.low, one.high, arm=first, second=second, p=one.p)
 
     rows = [
         between(whole[0], "soft", "original"),
@@ -70,7 +64,7 @@ def test_no_share_of_a_gain_is_found_in_doubt(
         between(rest[0], "soft", "majority"),
     ]
 
-    shift = summarise([], rows, MEASURES, modes=("original", "majority", "soft"))[3]
+    shift = summarise([], rows, modes=("original", "majority", "soft"))[3]
 
     clear = [
         one.low is not None and not math.isnan(one.low) and (one.low > 0 or (one.high or 0) < 0)
@@ -88,11 +82,11 @@ def test_no_reference_is_passed_inside_the_interval(
 ) -> None:
     low, value, high = sorted((a, b, c))
     scores = [
-        Score("cross_entropy", value, "soft", low=low, high=high, interval="items"),
-        Score("class_oracle", line),
+        Estimate("cross_entropy", value, "soft", low=low, high=high, over="items"),
+        Estimate("class_oracle", line),
     ]
 
-    finding = only(summarise(scores, [], MEASURES))
+    finding = only(summarise(scores, []))
 
     assert (finding.kind == "found") == (not low <= line <= high)
 
@@ -102,21 +96,22 @@ def test_no_reference_is_passed_inside_the_interval(
     [
         ("accuracy", 0.1, "higher accuracy than 'hard' against people, which is better"),
         ("accuracy", -0.1, "lower accuracy than 'hard' against people, which is worse"),
-        ("cross_entropy", -0.1, "lower cross-entropy to people than 'hard', which is better"),
-        ("cross_entropy", 0.1, "higher cross-entropy to people than 'hard', which is worse"),
-        ("entropy", 0.1, "higher mean entropy than 'hard' against people ("),
+        ("cross_entropy", -0.1, "lower cross-entropy than 'hard' against people, which is better"),
+        ("cross_entropy", 0.1, "higher cross-entropy than 'hard' against people, which is worse"),
+        ("distance_to_people", 0.1, "higher distance to people's labels than 'hard' ("),
+        ("entropy", 0.1, "higher entropy of the model than 'hard' against people ("),
     ],
 )
 def test_direction_words_follow_the_metric(metric: str, value: float, words: str) -> None:
     row = difference(value, value - 0.05, value + 0.05, metric=metric)
 
-    assert words in only(summarise([], [row], MEASURES)).text
+    assert words in only(summarise([], [row])).text
 
 
 def test_sentence_shows_numbers_interval_items_and_seeds() -> None:
     row = difference(0.1, 0.05, 0.15, p=0.003, test="paired t test", simulated=True)
 
-    finding = summarise([], [row], MEASURES)[1]
+    finding = summarise([], [row])[1]
 
     assert finding == Finding(
         "'soft' had higher accuracy than 'hard' against people, which is better (+0.100 [0.050, "
@@ -127,7 +122,7 @@ def test_sentence_shows_numbers_interval_items_and_seeds() -> None:
 
 
 def test_no_difference_is_said_with_its_numbers() -> None:
-    finding = only(summarise([], [difference(0.01, -0.02, 0.03)], MEASURES))
+    finding = only(summarise([], [difference(0.01, -0.02, 0.03)]))
 
     assert finding.kind == "not found"
     assert finding.text.startswith("No difference was found between 'soft' and 'hard' in accuracy")
@@ -140,7 +135,7 @@ def test_networks_that_disagree_give_a_caution() -> None:
         difference(-0.1, -0.15, -0.05, network="b"),
     ]
 
-    finding = only(summarise([], rows, MEASURES))
+    finding = only(summarise([], rows))
 
     assert finding.kind == "caution"
     assert "depends on the network" in finding.text
@@ -149,38 +144,38 @@ def test_networks_that_disagree_give_a_caution() -> None:
 def test_one_network_of_three_is_no_consistent_difference() -> None:
     rows = [difference(0.1, 0.05 if n == "a" else -0.05, 0.15, network=n) for n in "abc"]
 
-    finding = only(summarise([], rows, MEASURES))
+    finding = only(summarise([], rows))
 
     assert finding.kind == "not found"
     assert "No consistent difference" in finding.text
 
 
 def test_test_that_disagrees_with_the_interval_gives_a_caution() -> None:
-    finding = only(summarise([], [difference(0.1, 0.05, 0.15, p=0.2, test="sign test")], MEASURES))
+    finding = only(summarise([], [difference(0.1, 0.05, 0.15, p=0.2, test="sign test")]))
 
     assert finding.kind == "caution"
     assert "p = 0.2 by sign test" in finding.text
 
 
 def test_difference_without_interval_says_nothing() -> None:
-    assert only(summarise([], [difference(0.5, None, None)], MEASURES)).kind == "caution"
+    assert only(summarise([], [difference(0.5, None, None)])).kind == "caution"
 
 
 def test_interval_the_wrong_way_round_is_refused() -> None:
     with pytest.raises(DataError, match=r"'soft' minus 'hard' by 'accuracy' runs from 0.2 down"):
-        summarise([], [difference(0.1, 0.2, 0.1)], MEASURES)
+        summarise([], [difference(0.1, 0.2, 0.1)])
 
 
-def modes(rest_low: float) -> list[Difference]:
+def modes(rest_low: float) -> list[Estimate]:
     return [
-        difference(0.10, 0.06, 0.14, first="soft", second="original"),
-        difference(-0.06, -0.08, -0.04, first="original", second="majority"),
-        difference(0.04, rest_low, 0.07, first="soft", second="majority"),
+        difference(0.10, 0.06, 0.14, arm="soft", second="original"),
+        difference(-0.06, -0.08, -0.04, arm="original", second="majority"),
+        difference(0.04, rest_low, 0.07, arm="soft", second="majority"),
     ]
 
 
 def test_part_of_the_gain_that_is_the_majority_vote() -> None:
-    findings = summarise([], modes(0.01), MEASURES, modes=("original", "majority", "soft"))
+    findings = summarise([], modes(0.01), modes=("original", "majority", "soft"))
 
     assert findings[3].kind == "found"
     assert "raised accuracy" in findings[3].text
@@ -189,7 +184,7 @@ def test_part_of_the_gain_that_is_the_majority_vote() -> None:
 
 
 def test_gain_that_is_only_the_majority_vote_is_not_owed_to_softness() -> None:
-    findings = summarise([], modes(-0.01), MEASURES, modes=("original", "majority", "soft"))
+    findings = summarise([], modes(-0.01), modes=("original", "majority", "soft"))
 
     assert findings[3].kind == "not found"
     assert "beyond the majority vote no difference was found" in findings[3].text
@@ -197,13 +192,13 @@ def test_gain_that_is_only_the_majority_vote_is_not_owed_to_softness() -> None:
 
 def test_references_are_held_against_the_best_arm_of_the_same_stratum() -> None:
     scores = [
-        Score("cross_entropy", 0.5, "hard", low=0.45, high=0.55),
-        Score("cross_entropy", 0.4, "soft", low=0.35, high=0.45),
-        Score("cross_entropy", 0.1, "soft", low=0.05, high=0.15, stratum="unanimous"),
-        Score("entropy_floor", 0.2),
+        Estimate("cross_entropy", 0.5, "hard", low=0.45, high=0.55),
+        Estimate("cross_entropy", 0.4, "soft", low=0.35, high=0.45),
+        Estimate("cross_entropy", 0.1, "soft", low=0.05, high=0.15, stratum="unanimous"),
+        Estimate("entropy_floor", 0.2),
     ]
 
-    finding = only(summarise(scores, [], MEASURES))
+    finding = only(summarise(scores, []))
 
     assert finding.kind == "found"
     assert "'soft': 0.400 [0.350, 0.450], above" in finding.text
@@ -211,27 +206,27 @@ def test_references_are_held_against_the_best_arm_of_the_same_stratum() -> None:
 
 
 def test_simulation_is_said_first() -> None:
-    findings = summarise([Score("accuracy", 0.5, simulated=True)], [], MEASURES)
+    findings = summarise([Estimate("accuracy", 0.5, simulated=True)], [])
 
     assert findings[0].kind == "caution"
     assert findings[0].text.startswith("The annotators behind these numbers are simulated")
 
 
 def test_partly_simulated_is_said_so() -> None:
-    scores = [Score("accuracy", 0.5, simulated=True), Score("accuracy", 0.5)]
+    scores = [Estimate("accuracy", 0.5, simulated=True), Estimate("accuracy", 0.5)]
 
-    assert summarise(scores, [], MEASURES)[0].text.startswith("Some of the annotators")
+    assert summarise(scores, [])[0].text.startswith("Some of the annotators")
 
 
 def test_many_comparisons_bring_a_caution() -> None:
-    rows = [difference(0.1, 0.05, 0.15, first=f"arm {n}") for n in range(40)]
+    rows = [difference(0.1, 0.05, 0.15, arm=f"arm {n}") for n in range(40)]
 
-    assert "about 2 would exclude zero by chance" in summarise([], rows, MEASURES)[-1].text
+    assert "about 2 would exclude zero by chance" in summarise([], rows)[-1].text
 
 
 def test_few_seeds_and_undefined_scores_bring_cautions() -> None:
     findings = summarise(
-        [Score("accuracy", math.nan)], [difference(0.1, 0.05, 0.15, seeds=(0, 1))], MEASURES
+        [Estimate("accuracy", math.nan)], [difference(0.1, 0.05, 0.15, seeds=(0, 1))]
     )
 
     assert "rest on 2 seeds or fewer" in findings[-2].text
@@ -245,6 +240,6 @@ def test_only_chosen_metrics_and_strata_are_spoken_of() -> None:
         difference(0.1, 0.05, 0.15, stratum="disputed"),
     ]
 
-    assert len(summarise([], rows, MEASURES, metrics=["accuracy"])) == 1
-    both = summarise([], rows, MEASURES, metrics=["accuracy"], strata=("all", "disputed"))
+    assert len(summarise([], rows, metrics=["accuracy"])) == 1
+    both = summarise([], rows, metrics=["accuracy"], strata=("all", "disputed"))
     assert "on disputed items" in both[1].text

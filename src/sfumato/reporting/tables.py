@@ -1,15 +1,16 @@
 """Turn scores into tables for a reader: values with intervals, and how each was computed."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
 
-from sfumato.provenance import Provenance, Setting
+from sfumato.provenance import Provenance, Setting, Step, from_json
 from sfumato.reporting.draw import Made
-from sfumato.reporting.text import Measures, interval, measure_of, number, seeds_text, signed
-from sfumato.scores import Difference, Score
+from sfumato.reporting.text import interval, number, seeds_text, signed
+from sfumato.scores import Estimate, metric_words
 
 __all__ = ["How", "Table", "differences_shown", "score_matrix", "scores_shown"]
 
@@ -41,41 +42,41 @@ class Table:
     made: Made = "annotators"
 
 
-def scores_shown(scores: Sequence[Score], measures: Measures, *, title: str = "Scores") -> Table:
-    """A row a score, with interval, items and seeds."""
+def scores_shown(scores: Sequence[Estimate], *, title: str = "Scores") -> Table:
+    """One row per score, with interval, items and seeds."""
     rows = [
         {
             "arm": one.arm,
             "network": one.network,
-            "metric": measure_of(measures, one.metric).title,
+            "metric": metric_words(one.metric).title,
             "against": one.against,
             "stratum": one.stratum,
             "value": number(one.value),
             "95 % interval": interval(one.low, one.high),
-            "over": one.interval,
+            "over": one.over,
             "items": number(one.items),
             "seeds": number(len(one.seeds)),
             "note": one.note,
         }
         for one in scores
     ]
-    return _made(title, rows, scores, measures, _provenance(scores))
+    return _made(title, rows, scores, _provenance(scores))
 
 
 def differences_shown(
-    differences: Sequence[Difference], measures: Measures, *, title: str = "Paired differences"
+    differences: Sequence[Estimate], *, title: str = "Paired differences"
 ) -> Table:
-    """A row a difference, with interval, the named test, items and seeds."""
+    """One row per difference, with interval, the named test, items and seeds."""
     rows = [
         {
-            "first - second": f"{one.first} - {one.second}",
+            "first - second": f"{one.arm} - {one.second}",
             "network": one.network,
-            "metric": measure_of(measures, one.metric).title,
+            "metric": metric_words(one.metric).title,
             "against": one.against,
             "stratum": one.stratum,
             "difference": signed(one.value),
             "95 % interval": interval(one.low, one.high),
-            "over": one.interval,
+            "over": one.over,
             "p": "" if one.p is None else f"{one.p:.2g}",
             "test": one.test,
             "items": number(one.items),
@@ -84,12 +85,11 @@ def differences_shown(
         }
         for one in differences
     ]
-    return _made(title, rows, differences, measures, ())
+    return _made(title, rows, differences, ())
 
 
 def score_matrix(
-    scores: Sequence[Score],
-    measures: Measures,
+    scores: Sequence[Estimate],
     *,
     metric: str,
     rows: Across = "network",
@@ -111,15 +111,14 @@ def score_matrix(
         {rows: name, **{f"{one}": "; ".join(row.get(one, ["–"])) for one in across}}
         for name, row in cells.items()
     ]
-    heading = title or measure_of(measures, metric).axis.capitalize()
-    return _made(heading, shown_rows, mine, measures, _provenance(mine), whole=True)
+    heading = title or metric_words(metric).axis.capitalize()
+    return _made(heading, shown_rows, mine, _provenance(mine), whole=True)
 
 
 def _made(
     title: str,
     rows: list[dict[str, str]],
-    behind: Sequence[Score] | Sequence[Difference],
-    measures: Measures,
+    behind: Sequence[Estimate],
     provenance: Provenance,
     *,
     whole: bool = False,
@@ -130,7 +129,7 @@ def _made(
     everywhere = "; ".join(f"{name} {table[name][0]}" for name in same if table[name][0])
     metrics = dict.fromkeys(one.metric for one in behind)
     meaning = [
-        f"{measure_of(measures, metric).axis}: {measure_of(measures, metric).meaning}".rstrip(": ")
+        f"{metric_words(metric).axis}: {metric_words(metric).meaning}".rstrip(": ")
         for metric in metrics
     ]
     return Table(
@@ -146,10 +145,10 @@ def _made(
     )
 
 
-def _basis(behind: Sequence[Score] | Sequence[Difference]) -> str:
+def _basis(behind: Sequence[Estimate]) -> str:
     items = sorted({one.items for one in behind if one.items})
     seeds = {seed for one in behind for seed in one.seeds}
-    over = sorted({one.interval for one in behind if one.interval})
+    over = sorted({one.over for one in behind if one.over})
     parts = []
     if items:
         most = f"{items[-1]:,}"
@@ -163,11 +162,12 @@ def _basis(behind: Sequence[Score] | Sequence[Difference]) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _provenance(scores: Sequence[Score]) -> Provenance:
+def _provenance(scores: Sequence[Estimate]) -> Provenance:
     """Every step behind any of the scores, once, in the order of first appearance."""
-    steps = []
-    for one in scores:
-        for step in one.provenance:
+    steps: list[Step] = []
+    for source in dict.fromkeys(one.source for one in scores if one.source):
+        told = json.loads(source)
+        for step in from_json([*told.get("model", []), *told.get("labels", [])]):
             if step not in steps:
                 steps.append(step)
     return tuple(steps)

@@ -1,12 +1,12 @@
 """Turn numbers, metrics and differences into the words and sentences that a reader sees."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from sfumato.errors import DataError
-from sfumato.scores import Difference, Score
+from sfumato.scores import Estimate, Metric, metric_words
 
 # Turn numbers into the text that a reader sees: three decimals, intervals in brackets.
 
@@ -83,50 +83,6 @@ def seeds_text(seeds: Iterable[int]) -> str:
     return f"{count(len(known), 'seed')} ({named})"
 
 
-# What a reader must know of a metric: its name in words, which way is better, what it means.
-
-Better = Literal["lower", "higher", "neither"]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """How a metric is spoken of; handed in by whoever computed it."""
-
-    title: str
-    """"cross-entropy to people"."""
-    better: Better = "neither"
-    meaning: str = ""
-    """One sentence with the formula in words."""
-
-    @property
-    def axis(self) -> str:
-        """The title with its direction, for an axis.
-
-        >>> Measure("accuracy", "higher").axis
-        'accuracy (higher is better)'
-        """
-        match self.better:
-            case "lower" | "higher":
-                return f"{self.title} ({self.better} is better)"
-            case "neither":
-                return self.title
-            case _:
-                assert_never(self.better)
-
-
-Measures = Mapping[str, Measure]
-"""A metric's name to what is said of it."""
-
-
-def measure_of(measures: Measures, metric: str) -> Measure:
-    """The measure of a metric, or one that only repeats its name and judges nothing.
-
-    >>> measure_of({}, "second_best_accuracy").title
-    'second best accuracy'
-    """
-    return measures.get(metric, Measure(metric.replace("_", " ")))
-
-
 # Turn scores and differences into plain sentences, never more certain than their intervals.
 #
 # The rules: a difference is *found* only where its 95 % interval lies wholly on one side of zero,
@@ -155,9 +111,8 @@ class Finding:
 
 
 def summarise(
-    scores: Sequence[Score],
-    differences: Sequence[Difference],
-    measures: Measures,
+    scores: Sequence[Estimate],
+    differences: Sequence[Estimate],
     *,
     metrics: Collection[str] = (),
     strata: Collection[str] = ("all",),
@@ -171,15 +126,15 @@ def summarise(
     chosen = [one for one in differences if _wanted(one, metrics, strata)]
     held = [one for one in scores if one.stratum in strata]
     findings = _simulation(scores, differences)
-    findings += [_comparison(group, measures) for group in _by_question(chosen)]
+    findings += [_comparison(group) for group in _by_question(chosen)]
     if modes is not None:
-        findings += mode_shift(chosen, measures, *modes)
-    findings += references(held, measures)
-    return findings + _cautions(chosen, scores, measures)
+        findings += mode_shift(chosen, *modes)
+    findings += references(held)
+    return findings + _cautions(chosen, scores)
 
 
 def mode_shift(
-    differences: Sequence[Difference], measures: Measures, original: str, majority: str, soft: str
+    differences: Sequence[Estimate], original: str, majority: str, soft: str
 ) -> list[Finding]:
     """How much of the gain of soft over original labels their majority vote has already."""
     findings = []
@@ -188,11 +143,11 @@ def mode_shift(
         part = _between(group, majority, original)
         rest = _between(group, soft, majority)
         if whole is not None and part is not None and rest is not None:
-            findings.append(_decoupled(whole, part, rest, measures))
+            findings.append(_decoupled(whole, part, rest))
     return findings
 
 
-def references(scores: Sequence[Score], measures: Measures) -> list[Finding]:
+def references(scores: Sequence[Estimate]) -> list[Finding]:
     """The arm with the lowest cross-entropy held against the floor and the class-level oracle."""
     findings = []
     known = [one for one in scores if one.metric in REFERENCES and math.isfinite(one.value)]
@@ -207,44 +162,49 @@ def references(scores: Sequence[Score], measures: Measures) -> list[Finding]:
         ]
         if rivals:
             best = min(rivals, key=lambda one: one.value)
-            findings.append(_against_line(best, line, REFERENCES[metric], measures))
+            findings.append(_against_line(best, line, REFERENCES[metric]))
     return findings
 
 
-def _wanted(one: Difference, metrics: Collection[str], strata: Collection[str]) -> bool:
+def _wanted(one: Estimate, metrics: Collection[str], strata: Collection[str]) -> bool:
     return (not metrics or one.metric in metrics) and one.stratum in strata
 
 
-def _by_question(differences: Sequence[Difference]) -> list[list[Difference]]:
+def _by_question(differences: Sequence[Estimate]) -> list[list[Estimate]]:
     """Those that ask the same thing of different networks, together."""
-    groups: dict[tuple[str, ...], list[Difference]] = {}
+    groups: dict[tuple[object, ...], list[Estimate]] = {}
     for one in differences:
-        key = (one.metric, one.first, one.second, one.against, one.stratum)
+        key = (one.metric, one.arm, one.second, *_setting(one))
         groups.setdefault(key, []).append(one)
     return list(groups.values())
 
 
-def _by_place(differences: Sequence[Difference]) -> list[list[Difference]]:
-    groups: dict[tuple[str, ...], list[Difference]] = {}
+def _by_place(differences: Sequence[Estimate]) -> list[list[Estimate]]:
+    groups: dict[tuple[object, ...], list[Estimate]] = {}
     for one in differences:
-        key = (one.metric, one.network, one.against, one.stratum)
+        key = (one.metric, one.network, *_setting(one))
         groups.setdefault(key, []).append(one)
     return list(groups.values())
 
 
-def _comparison(group: list[Difference], measures: Measures) -> Finding:
+def _setting(one: Estimate) -> tuple[object, ...]:
+    """Which items, what was done to them and whose labels they are held against."""
+    return (one.part, one.against, one.stratum, one.attack, one.bound, one.step)
+
+
+def _comparison(group: list[Estimate]) -> Finding:
     head = group[0]
-    measure = measure_of(measures, head.metric)
+    measure = metric_words(head.metric)
     verdicts = {_verdict(one) for one in group}
     numbers = "; ".join(_numbers(one, named=len(group) > 1) for one in group)
     where = _place(head, measure)
     tail = f"({numbers}; {_basis(group)}){_mark(group)}."
-    pair = f"{_arm(head.first)} and {_arm(head.second)}"
+    pair = f"{_arm(head.arm)} and {_arm(head.second)}"
     everywhere = f" in all {len(group)} networks" if len(group) > 1 else ""
     nowhere = f" in any of {len(group)} networks" if len(group) > 1 else ""
     if verdicts in ({"lower"}, {"higher"}):
         way = verdicts.pop()
-        text = f"{_arm(head.first)} had {way} {measure.title} than {_arm(head.second)}{where}"
+        text = f"{_arm(head.arm)} had {way} {measure.title} than {_arm(head.second)}{where}"
         return Finding(_sentence(f"{text}{everywhere}{_judged(way, measure)} {tail}"), "found")
     if verdicts == {"none"}:
         text = f"no difference was found between {pair} in {measure.title}{where}{nowhere} {tail}"
@@ -267,14 +227,14 @@ def _comparison(group: list[Difference], measures: Measures) -> Finding:
 Verdict = Literal["lower", "higher", "none", "unknown", "disputed"]
 
 
-def _verdict(one: Difference) -> Verdict:
+def _verdict(one: Estimate) -> Verdict:
     if one.low is None or one.high is None or not math.isfinite(one.value):
         return "unknown"
     if math.isnan(one.low) or math.isnan(one.high):
         return "unknown"
     if one.low > one.high:
         raise DataError(
-            f"The interval of {one.first!r} minus {one.second!r} by {one.metric!r} runs from "
+            f"The interval of {one.arm!r} minus {one.second!r} by {one.metric!r} runs from "
             f"{one.low} down to {one.high}; give the lower end first."
         )
     if one.low <= 0 <= one.high:
@@ -284,10 +244,8 @@ def _verdict(one: Difference) -> Verdict:
     return "higher" if one.low > 0 else "lower"
 
 
-def _decoupled(
-    whole: Difference, part: Difference, rest: Difference, measures: Measures
-) -> Finding:
-    measure = measure_of(measures, whole.metric)
+def _decoupled(whole: Estimate, part: Estimate, rest: Estimate) -> Finding:
+    measure = metric_words(whole.metric)
     numbers = (
         f"{_short(whole)} in all, {_short(part)} by the majority vote of the same answers, "
         f"{_short(rest)} beyond it"
@@ -322,26 +280,25 @@ def _decoupled(
     return Finding(_sentence(text), "found")
 
 
-def _is_share(share: float, part: Difference) -> bool:
+def _is_share(share: float, part: Estimate) -> bool:
     """A percentage is only said where the vote's part is itself beyond doubt, and a part."""
     return _verdict(part) in ("lower", "higher") and 0 <= share <= 1
 
 
-def _between(group: Sequence[Difference], first: str, second: str) -> Difference | None:
+def _between(group: Sequence[Estimate], first: str, second: str) -> Estimate | None:
     """First minus second, also where it was computed the other way round."""
     for one in group:
-        if (one.first, one.second) == (first, second):
+        if (one.arm, one.second) == (first, second):
             return one
-        if (one.first, one.second) == (second, first):
+        if (one.arm, one.second) == (second, first):
             low = None if one.high is None else -one.high
             high = None if one.low is None else -one.low
-            fields = {**vars(one), "first": first, "second": second, "value": -one.value}
-            return Difference(**{**fields, "low": low, "high": high})
+            return replace(one, arm=first, second=second, value=-one.value, low=low, high=high)
     return None
 
 
-def _against_line(best: Score, line: float, words: str, measures: Measures) -> Finding:
-    measure = measure_of(measures, best.metric)
+def _against_line(best: Estimate, line: float, words: str) -> Finding:
+    measure = metric_words(best.metric)
     name = " · ".join(part for part in (best.arm, best.network) if part) or "the model"
     text = (
         f"the lowest {measure.title}{_place(best, measure)} was that of {_arm(name)}: "
@@ -357,7 +314,7 @@ def _against_line(best: Score, line: float, words: str, measures: Measures) -> F
     return Finding(_sentence(f"{text}, not told apart from {tail}"), "not found")
 
 
-def _simulation(scores: Sequence[Score], differences: Sequence[Difference]) -> list[Finding]:
+def _simulation(scores: Sequence[Estimate], differences: Sequence[Estimate]) -> list[Finding]:
     marks = [one.simulated for one in scores] + [one.simulated for one in differences]
     if not any(marks):
         return []
@@ -369,9 +326,7 @@ def _simulation(scores: Sequence[Score], differences: Sequence[Difference]) -> l
     return [Finding(text, "caution")]
 
 
-def _cautions(
-    chosen: Sequence[Difference], scores: Sequence[Score], measures: Measures
-) -> list[Finding]:
+def _cautions(chosen: Sequence[Estimate], scores: Sequence[Estimate]) -> list[Finding]:
     findings = []
     if len(chosen) >= MANY:
         text = (
@@ -379,7 +334,7 @@ def _cautions(
             f"{len(chosen) * LEVEL:.0f} would exclude zero by chance. No interval allows for this."
         )
         findings.append(Finding(text, "caution"))
-    few = [one for one in chosen if "seeds" in one.interval and len(one.seeds) <= FEW_SEEDS]
+    few = [one for one in chosen if "seeds" in one.over and len(one.seeds) <= FEW_SEEDS]
     if few:
         text = (
             f"{count(len(few), 'comparison')} over seeds rest on {FEW_SEEDS} seeds or fewer; "
@@ -388,12 +343,12 @@ def _cautions(
         findings.append(Finding(text, "caution"))
     undefined = dict.fromkeys(one.metric for one in scores if math.isnan(one.value))
     if undefined:
-        titles = ", ".join(measure_of(measures, metric).title for metric in undefined)
+        titles = ", ".join(metric_words(metric).title for metric in undefined)
         findings.append(Finding(f"Not defined for some arms or strata: {titles}.", "caution"))
     return findings
 
 
-def _numbers(one: Difference, *, named: bool) -> str:
+def _numbers(one: Estimate, *, named: bool) -> str:
     """With its test where there is one network; the table of differences has the others."""
     if named:
         return f"{one.network or 'no network named'}: {_short(one)}"
@@ -401,13 +356,13 @@ def _numbers(one: Difference, *, named: bool) -> str:
     return f"{_short(one)}{test}"
 
 
-def _short(one: Difference) -> str:
+def _short(one: Estimate) -> str:
     return f"{signed(one.value)} {interval(one.low, one.high) or '(no interval)'}"
 
 
-def _basis(rows: Sequence[Score] | Sequence[Difference]) -> str:
+def _basis(rows: Sequence[Estimate]) -> str:
     """How many items and seeds, and what the interval is over."""
-    over = sorted({one.interval for one in rows if one.interval})
+    over = sorted({one.over for one in rows if one.over})
     parts = [f"95 % interval over {' or '.join(over)}"] if over else []
     items = sorted({one.items for one in rows if one.items})
     if items:
@@ -422,9 +377,9 @@ def _basis(rows: Sequence[Score] | Sequence[Difference]) -> str:
     return ", ".join(parts) or "number of items and seeds not given"
 
 
-def _place(one: Score | Difference, measure: Measure) -> str:
+def _place(one: Estimate, measure: Metric) -> str:
     stratum = "" if one.stratum == "all" else f" on {one.stratum} items"
-    if one.against in measure.title:  # "cross-entropy to people" needs no "against people"
+    if one.against in measure.title:  # "distance to people" needs no "against people"
         return stratum
     return (
         f" against {one.against} labels{stratum}"
@@ -433,13 +388,13 @@ def _place(one: Score | Difference, measure: Measure) -> str:
     )
 
 
-def _judged(way: str, measure: Measure) -> str:
+def _judged(way: str, measure: Metric) -> str:
     if measure.better == "neither":
         return ""
     return ", which is better" if way == measure.better else ", which is worse"
 
 
-def _mark(rows: Sequence[Score] | Sequence[Difference]) -> str:
+def _mark(rows: Sequence[Estimate]) -> str:
     return " [simulated annotators]" if any(one.simulated for one in rows) else ""
 
 

@@ -36,7 +36,7 @@ from sfumato.reporting.figures.marks import (
     not_drawn,
     values,
 )
-from sfumato.reporting.text import Measures, measure_of
+from sfumato.scores import metric_words
 
 VALUE: dict[str, Kind] = {"metric": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER}
 INTERVAL = ("low", "high")
@@ -48,7 +48,6 @@ ASIDE = 0.009
 
 def attack_curves(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     x: Literal["epsilon", "iteration"] = "epsilon",
@@ -63,7 +62,7 @@ def attack_curves(
     needed: dict[str, Kind] = {"arm": TEXT, "network": TEXT, "attack": TEXT, x: NUMBER, **VALUE}
     found = checked(table, needed, what="attack curves", optional=INTERVAL)
     by, xlabel = ("metric", "attack", "network"), f"{x}: {unit}"
-    figure, caption = _curves(found, x, measures, by=by, xlabel=xlabel)
+    figure, caption = _curves(found, x, by=by, xlabel=xlabel)
     return finished(name, title, caption, figure=figure, table=table, basis=basis)
 
 
@@ -142,43 +141,39 @@ def learning_curves(
 
 def against_seconds(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     name: str = "cost",
     title: str = "What annotation time buys",
 ) -> Drawing:
     """Performance against total seconds of annotation (S2-F3.5, S3-F10)."""
-    return _against(table, measures, basis, "seconds", "seconds of annotation", name, title)
+    return _against(table, basis, "seconds", "seconds of annotation", name, title)
 
 
 def against_annotators(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     name: str = "annotators",
     title: str = "What more annotators buy",
 ) -> Drawing:
     """Performance against M, the annotators an item (S2-FB.3, S3-F6)."""
-    return _against(table, measures, basis, "M", "annotators per item (M)", name, title)
+    return _against(table, basis, "M", "annotators per item (M)", name, title)
 
 
 def against_items(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     name: str = "items",
     title: str = "What more labelled items buy",
 ) -> Drawing:
     """Performance against N', the items with rich labels (S2-F3.6); column ``items``."""
-    return _against(table, measures, basis, "items", "items with such labels (N')", name, title)
+    return _against(table, basis, "items", "items with such labels (N')", name, title)
 
 
 def shift_ladder(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     name: str = "shift",
@@ -200,7 +195,7 @@ def shift_ladder(
                 line(one, mine, "step", known[arm], value=column)
             one.set_xticks(values(steps, "step"), [written(data, 16) for data in steps["data"]])
             one.tick_params(axis="x", rotation=25)
-            one.set_ylabel(written(measure_of(measures, part["metric"][0]).axis, 46))
+            one.set_ylabel(written(metric_words(part["metric"][0]).axis, 46))
         heading(axes[2 * at], text)
         heading(axes[2 * at + 1], "gap")
         axes[2 * at + 1].axhline(0, color=INK, linewidth=0.9)
@@ -272,7 +267,6 @@ def _logarithmic(axes: Axes, x: NDArray[np.float64]) -> None:
 
 def _against(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     x: str,
     xlabel: str,
@@ -281,13 +275,11 @@ def _against(
 ) -> Drawing:
     needed: dict[str, Kind] = {"arm": TEXT, x: NUMBER, **VALUE}
     found = checked(table, needed, what=f"a figure over {x!r}", optional=INTERVAL)
-    figure, caption = _curves(found, x, measures, by=("metric",), xlabel=xlabel)
+    figure, caption = _curves(found, x, by=("metric",), xlabel=xlabel)
     return finished(name, title, caption, figure=figure, table=table, basis=basis)
 
 
-def _curves(
-    found: pl.DataFrame, x: str, measures: Measures, *, by: Sequence[str], xlabel: str
-) -> tuple[Figure, str]:
+def _curves(found: pl.DataFrame, x: str, *, by: Sequence[str], xlabel: str) -> tuple[Figure, str]:
     """The figure and its caption: a panel a group of ``by``, a line an arm.
 
     Bands of many arms hide each other: then intervals are thin bars, a little beside each other.
@@ -304,7 +296,7 @@ def _curves(
         if len(by) > 1:
             heading(one, text)
         one.set_xlabel(written(xlabel, 60))
-        one.set_ylabel(written(measure_of(measures, part["metric"][0]).axis, 46))
+        one.set_ylabel(written(metric_words(part["metric"][0]).axis, 46))
         one.xaxis.set_major_locator(MaxNLocator(5, integer=x in ("M", "iteration")))
     legend(figure, known, lines=True)
     told = ""

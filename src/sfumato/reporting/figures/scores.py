@@ -40,7 +40,8 @@ from sfumato.reporting.figures.marks import (
     reference,
     values,
 )
-from sfumato.reporting.text import Measures, measure_of, number
+from sfumato.reporting.text import number
+from sfumato.scores import metric_words
 
 SCORE = {
     "metric": TEXT,
@@ -56,7 +57,7 @@ SCORE = {
 DIFFERENCE = {
     "metric": TEXT,
     "value": NUMBER,
-    "first": TEXT,
+    "arm": TEXT,
     "second": TEXT,
     "network": TEXT,
     "against": TEXT,
@@ -80,7 +81,6 @@ References = Mapping[str, Mapping[str, float]]
 
 def by_arm(
     table: pl.DataFrame,
-    measures: Measures,
     *,
     references: References | None = None,
     name: str = "scores",
@@ -101,7 +101,7 @@ def by_arm(
             dots(one, mine, rows, known[network])
         name_rows(one, arms, shown=at % 2 == 0)
         _hold_against(one, part, references or {}, lines)
-        _say_panel(one, part, measures)
+        _say_panel(one, part)
     legend(figure, known, references=lines)
     caption = f"Each dot is one arm's value. {not_drawn(scores, 'value')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
@@ -109,7 +109,6 @@ def by_arm(
 
 def by_stratum(
     table: pl.DataFrame,
-    measures: Measures,
     *,
     name: str = "strata",
     title: str = "Scores by stratum of the items",
@@ -128,7 +127,7 @@ def by_stratum(
             rows = np.array([strata.index(stratum) + shift[arm] for stratum in mine["stratum"]])
             dots(one, mine, rows, known[arm])
         name_rows(one, labels, shown=at % 2 == 0)
-        _say_panel(one, part, measures)
+        _say_panel(one, part)
     legend(figure, known)
     caption = f"Each dot is one arm on one stratum. {not_drawn(scores, 'value')}".strip()
     return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
@@ -136,7 +135,6 @@ def by_stratum(
 
 def leaderboard(
     table: pl.DataFrame,
-    measures: Measures,
     *,
     metric: str = "cross_entropy",
     beside: str = "accuracy",
@@ -154,7 +152,7 @@ def leaderboard(
         who=pl.concat_str(pl.col("arm"), pl.col("network"), separator=" · ").str.strip_chars(" ·")
     )
     ranked = scores.filter(pl.col("metric") == metric)
-    falling = measure_of(measures, metric).better == "higher"
+    falling = metric_words(metric).better == "higher"
     known = ranked.with_columns(pl.col("value").fill_nan(None))  # NaN would rank as the largest
     order = known.sort("value", descending=falling, nulls_last=True, maintain_order=True)["who"]
     names = list(dict.fromkeys([*order, *scores["who"]]))
@@ -167,22 +165,21 @@ def leaderboard(
         dots(one, part, rows, first_style())
         name_rows(one, names, shown=at == 0, width=36)
         _hold_against(one, part, references or {}, lines)
-        _say_panel(one, part, measures)
+        _say_panel(one, part)
     legend(figure, {}, references=lines)
-    caption = f"Ranked by {measure_of(measures, metric).title}; the best is on top."
+    caption = f"Ranked by {metric_words(metric).title}; the best is on top."
     return finished(name, title, caption, figure=figure, table=wanted, basis=basis_of(wanted))
 
 
 def paired_differences(
     table: pl.DataFrame,
-    measures: Measures,
     *,
     name: str = "differences",
     title: str = "Paired differences between arms",
 ) -> Drawing:
     """First minus second with intervals, a line at zero; filled where zero lies outside."""
     found = checked(table, DIFFERENCE, what="paired differences").with_columns(
-        pair=pl.format("{} - {}", pl.col("first"), pl.col("second"))
+        pair=pl.format("{} - {}", pl.col("arm"), pl.col("second"))
     )
     parts = groups(found, "metric", "against", "stratum")
     pairs = list(dict.fromkeys(found["pair"]))
@@ -197,7 +194,7 @@ def paired_differences(
             dots(one, mine, rows, known[network])
             _open_where_zero_is_inside(one, mine, rows, known[network].marker)
         name_rows(one, pairs, shown=at % 2 == 0, width=36)
-        _say_panel(one, part, measures)
+        _say_panel(one, part)
     legend(figure, known)
     caption = (
         "First arm minus second, paired. A filled dot: the interval excludes zero; an open dot: "
@@ -240,7 +237,7 @@ def basis_of(table: pl.DataFrame) -> Basis:
     seeds: list[int] = []
     if "seeds" in table.columns and isinstance(table.schema["seeds"], pl.List):
         seeds = table["seeds"].explode().drop_nulls().unique().sort().to_list()
-    over = table["interval"].unique().sort().to_list() if "interval" in table.columns else []
+    over = table["over"].unique().sort().to_list() if "over" in table.columns else []
     return Basis(
         simulated="simulated" in table.columns and bool(table["simulated"].any()),
         items=int(table["items"].max() or 0),  # type: ignore[arg-type]
@@ -294,9 +291,9 @@ def _hold_against(
         reference(axes, at, position=named.index(text))
 
 
-def _say_panel(axes: Axes, part: pl.DataFrame, measures: Measures) -> None:
+def _say_panel(axes: Axes, part: pl.DataFrame) -> None:
     metric = part["metric"][0]
-    axes.set_xlabel(written(measure_of(measures, metric).axis, 60))
+    axes.set_xlabel(written(metric_words(metric).axis, 60))
     where = [f"against {part['against'][0]}"] if part["against"][0] else []
     for column in ("stratum", "network"):
         only = set(part[column])
@@ -364,7 +361,6 @@ FILLED = 0.8
 
 def corruption_bars(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     name: str = "corruptions",
@@ -379,7 +375,6 @@ def corruption_bars(
     found = found.with_columns(strength="strength " + pl.col("strength"))
     figure = _grouped(
         found,
-        measures,
         rows="corruption",
         series="arm",
         by=("metric", "network", "strength"),
@@ -391,7 +386,6 @@ def corruption_bars(
 
 def mode_shift(
     table: pl.DataFrame,
-    measures: Measures,
     basis: Basis,
     *,
     name: str = "mode-shift",
@@ -406,7 +400,6 @@ def mode_shift(
     named = found.with_columns(tested_on="tested on " + pl.col("tested_on"))
     figure = _grouped(
         named,
-        measures,
         rows="trained_on",
         series="tested_on",
         by=("metric", "network"),
@@ -422,7 +415,6 @@ def mode_shift(
 
 def _grouped(
     found: pl.DataFrame,
-    measures: Measures,
     *,
     rows: str,
     series: str,
@@ -452,7 +444,7 @@ def _grouped(
         name_rows(one, names, shown=at % 2 == 0)
         heading(one, text)
         one.xaxis.set_major_locator(MaxNLocator(5))
-        one.set_xlabel(written(measure_of(measures, part["metric"][0]).axis, 60))
+        one.set_xlabel(written(metric_words(part["metric"][0]).axis, 60))
     legend(figure, known)
     return figure
 
