@@ -1,0 +1,22 @@
+"""What can be found out from the data and the trainings of a study, by name."""
+
+from sfumato.studies.data import Measure
+from sfumato.studies.measures.doubt import correlations, doubt, entropies
+from sfumato.studies.measures.duplicates import duplicates
+from sfumato.studies.measures.dynamics import convergence, data_maps
+from sfumato.studies.measures.interest import items_of_interest
+from sfumato.studies.measures.modes import modes
+
+__all__ = ["MEASURES"]
+
+MEASURES: dict[str, Measure] = {
+    "duplicates": duplicates,
+    "doubt": doubt,
+    "correlations": correlations,
+    "modes": modes,
+    "data_maps": data_maps,
+    "convergence": convergence,
+    "entropies": entropies,
+    "items_of_interest": items_of_interest,
+}
+"""Measures by the names that studies list them under."""
