@@ -1,6 +1,5 @@
 """The stored predictions give the published numbers, and the report says what is not stored."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,51 +9,49 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError, SfumatoError
-from sfumato.studies.page import draw_report
-from sfumato.studies.rescore.measured import ENSEMBLE, ORACLE, ORIGINAL, PEOPLE
-from sfumato.studies.rescore.page import RescoreRun, networks_beside_paper, read_rescore
-from sfumato.studies.rescore.paper1 import TABLE_1
-from sfumato.studies.rescore.stored import BEST, CLOSEST, STORED
-from sfumato.studies.rescore.study import RescoreStudy
-from sfumato.studies.run import run_study
-from sfumato.studies.shipped import shipped_study
+from sfumato.scores import Estimate
+from sfumato.studies.cifar_sources import BEST, CLOSEST, STORED
+from sfumato.studies.claims import read_printed
+from sfumato.studies.data import ORIGINAL, PEOPLE
+from sfumato.studies.measures.rescore import ENSEMBLE, ORACLE
+from sfumato.studies.run import Run, Runner, run_study
+from sfumato.studies.sections.rescore import networks_table
+from sfumato.studies.sections.trained import clean
+from sfumato.studies.study import read_study
 
 
 @pytest.fixture(scope="module")
-def folder(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    study = shipped_study("cifar10h-rescore")
-    assert isinstance(study, RescoreStudy)
+def run(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     place = tmp_path_factory.mktemp("rescore")
     with pytest.MonkeyPatch.context() as patch:
-        drawn_later = place / "report.html"
-        patch.setattr("sfumato.studies.rescore.run.draw_rescore_report", lambda _: drawn_later)
-        done = run_study(replace(study, draws=100), place, data=data_folder)
-    assert (done.done, done.failed, done.report) == (1, 0, place / "report.html")
-    return place
+        patch.setattr("sfumato.reporting.draw.png_bytes", lambda drawing: b"")  # slow, and as SVG
+        study = read_study("cifar10h-rescore", changes={"draws": 100})
+        return run_study(study, place, Runner(data=data_folder))
 
 
-@pytest.fixture(scope="module")
-def run(folder: Path) -> RescoreRun:
-    return read_rescore(folder)
+def estimate(run: Run, arm: str, metric: str, against: str, stratum: str = "all") -> Estimate:
+    (found,) = run.estimates.filter(
+        arm=arm, second="", metric=metric, against=against, stratum=stratum
+    )
+    return found
 
 
-def value(run: RescoreRun, *what: str) -> float:
-    one = run.score(*what)
-    assert one is not None, what
+def value(run: Run, arm: str, metric: str, against: str, stratum: str = "all") -> float:
+    one = estimate(run, arm, metric, against, stratum)
     assert one.low is not None
     assert one.high is not None
     assert one.low <= one.value <= one.high
     return one.value
 
 
-def test_ensemble_and_class_oracle_are_the_recomputed_ones(run: RescoreRun) -> None:
+def test_ensemble_and_class_oracle_are_the_recomputed_ones(run: Run) -> None:
     assert value(run, ENSEMBLE, "cross_entropy", PEOPLE) == pytest.approx(0.407, abs=5e-4)
     assert value(run, ORACLE, "cross_entropy", PEOPLE) == pytest.approx(0.2565, abs=5e-5)
-    assert run.facts["class_oracle"] == pytest.approx(0.2565, abs=5e-5)
-    assert run.facts["entropy_floor"] == pytest.approx(0.1545, abs=5e-5)
+    assert value(run, BEST, "class_oracle", PEOPLE) == pytest.approx(0.2565, abs=5e-5)
+    assert value(run, BEST, "entropy_floor", PEOPLE) == pytest.approx(0.1545, abs=5e-5)
 
 
-def test_pretrained_networks_are_as_close_to_people_as_recomputed(run: RescoreRun) -> None:
+def test_pretrained_networks_are_as_close_to_people_as_recomputed(run: Run) -> None:
     told = {"ResNext": 0.47, "Wide ResNet": 0.47, "Shake-Shake": 0.60}
 
     found = {name: round(value(run, name, "cross_entropy", PEOPLE), 2) for name in told}
@@ -62,7 +59,7 @@ def test_pretrained_networks_are_as_close_to_people_as_recomputed(run: RescoreRu
     assert found == told
 
 
-def test_scores_are_those_of_a_few_lines_of_numpy(run: RescoreRun, data_folder: Path) -> None:
+def test_scores_are_those_of_a_few_lines_of_numpy(run: Run, data_folder: Path) -> None:
     counts = np.load(data_folder / "cifar10h" / "cifar10h-counts.npy")
     people = counts / counts.sum(axis=1, keepdims=True)
     truth = np.load(data_folder / "cifar10" / "test_labels.npy")
@@ -74,73 +71,79 @@ def test_scores_are_those_of_a_few_lines_of_numpy(run: RescoreRun, data_folder: 
         assert value(run, name, "accuracy", ORIGINAL) == pytest.approx(right)
 
 
-def test_modes_differ_from_79_original_labels(run: RescoreRun) -> None:
-    assert (run.facts["modes_that_differ"], run.facts["items"]) == (79, 10_000)
+def test_modes_differ_from_79_original_labels(run: Run) -> None:
+    one = estimate(run, "", "modes_differ", ORIGINAL)
+
+    assert (one.value, one.items) == (79, 10_000)
 
 
-def test_thirty_percent_of_the_images_hold_83_percent_of_the_entropy(run: RescoreRun) -> None:
+def test_thirty_percent_of_the_images_hold_83_percent_of_the_entropy(run: Run) -> None:
     curve = run.tables["concentration"]
     row = curve.filter((curve["share_of_items"] - 0.3).abs() < 1e-9)
 
     assert row["share_of_uncertainty"][0] == pytest.approx(0.826, abs=5e-4)
+    assert value(run, "", "entropy_share", PEOPLE, "top 30 %") == row["share_of_uncertainty"][0]
 
 
-def test_claims_that_stored_predictions_can_test_are_reproduced(run: RescoreRun) -> None:
-    verdicts = {one.claim.says: one.verdict for one in run.judged}
+def test_claims_that_stored_predictions_can_test_are_reproduced(run: Run) -> None:
+    verdicts = {one.claim.id: one.verdict for one in run.claims}
 
-    testable = {one.claim.says for one in run.judged if one.claim.metric}
+    testable = {one.claim.id for one in run.claims if one.claim.metric}
     assert len(testable) == 6
-    assert {verdicts[says] for says in testable} == {"reproduced"}
-    assert {v for says, v in verdicts.items() if says not in testable} == {"not testable here"}
+    assert {verdicts[name] for name in testable} == {"reproduced"}
+    assert {v for name, v in verdicts.items() if name not in testable} == {"not testable here"}
 
 
-def test_claim_about_every_network_is_judged_on_every_network(run: RescoreRun) -> None:
-    judged = {one.claim.first: one for one in run.judged if one.claim.metric}
+def test_claim_about_every_network_is_judged_on_every_network(run: Run) -> None:
+    judged = {(one.claim.arm, one.claim.metric): one.found for one in run.claims}
 
-    assert {one.network for one in judged[ENSEMBLE].found} == set(STORED)
-    by_second = {(one.claim.first, one.claim.metric): one for one in run.judged}
-    most_accurate = by_second[BEST, "accuracy"].found
-    assert {one.network for one in most_accurate} == set(STORED) - {BEST}
-    closer = by_second[BEST, "cross_entropy"].found
-    assert {one.network for one in closer} == set(CLOSEST)
+    assert {one.network for one in judged[ENSEMBLE, "cross_entropy"]} == set(STORED)
+    assert {one.network for one in judged[BEST, "accuracy"]} == set(STORED) - {BEST}
+    assert {one.network for one in judged[BEST, "cross_entropy"]} == set(CLOSEST)
 
 
 def test_three_closest_are_those_of_the_printed_table() -> None:
-    printed = {name: rows["pretrained"][0] for name, rows in TABLE_1.items()}
+    printed = {
+        row["arm"]: float(row["printed"])
+        for row in read_printed("cifar10h-rescore")
+        if row["against"] == PEOPLE and row["arm"] in STORED
+    }
 
+    assert printed.keys() == STORED.keys()
     assert set(sorted(printed, key=printed.__getitem__)[:3]) == set(CLOSEST)
 
 
-def test_table_shows_the_papers_number_behind_ours(run: RescoreRun) -> None:
-    table = networks_beside_paper(run)
+def test_table_shows_the_papers_number_behind_ours(run: Run) -> None:
+    table = networks_table(run, clean(run.estimates.scores))
 
     row = table.row(by_predicate=pl.col("network") == ENSEMBLE, named=True)
     assert row["cross-entropy, people"].startswith("0.407")
     assert row["cross-entropy, people"].endswith("| paper 0.41")
 
 
-def test_report_is_drawn_from_the_files_alone(folder: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.reporting.draw.png_bytes", lambda drawing: b"")  # slow, and as SVG
-        page = draw_report(folder).read_text(encoding="utf-8")
+def test_difference_names_the_predictions_behind_it(run: Run) -> None:
+    (one,) = run.estimates.filter(arm=BEST, second="another network", network="VGG")
 
+    assert "vgg_15_BN_64.npz" in one.source
+    assert "shake_shake_26_2x64d_SSI_cutout16.npz" in one.source
+    assert "resnet_basic_110.npz" not in one.source
+    assert "labels/original.parquet" in one.source
+
+
+def test_report_says_what_cannot_be_tested(run: Run) -> None:
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    names = {path.stem for path in (run.folder / "figures").glob("*.png")}
+
+    assert {"leaderboard", "agreement", "concentration", "alternatives"} <= names
     assert "class-level oracle" in page
-    assert "Not testable here" in page
+    assert "not testable here" in page.lower()
 
 
-def test_folder_of_another_study_is_refused(tmp_path: Path, folder: Path) -> None:
-    text = (folder / "study.json").read_text(encoding="utf-8")
-    (tmp_path / "study.json").write_text(text.replace('"rescore"', '"hmix"'), encoding="utf-8")
-
-    with pytest.raises(DataError, match="not about predictions"):
-        read_rescore(tmp_path)
-
-
-def test_nothing_is_trained_so_there_are_no_seeds(tmp_path: Path) -> None:
+def test_nothing_is_trained_so_there_are_no_seeds() -> None:
     with pytest.raises(SfumatoError, match="trains nothing"):
         CliRunner().invoke(app, ["run", "cifar10h-rescore", "--seeds", "2"], catch_exceptions=False)
 
 
 def test_few_draws_are_refused() -> None:
-    with pytest.raises(DataError, match="100 draws"):
-        RescoreStudy("a", "A", draws=10)
+    with pytest.raises(DataError, match=r"draws.* 100"):
+        read_study("cifar10h-rescore", changes={"draws": 10})

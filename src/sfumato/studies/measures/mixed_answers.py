@@ -65,7 +65,7 @@ STATED = {
     "fewest answers of a person": 59,
     "most answers of a person": 60,
 }
-"""What the thesis says of its part (S2-09); of each mix it has the answers of two people or more."""
+"""What the thesis says of its part (S2-09); it has two people or more per mix."""
 STATED_LABELS = {"people": 8, "mixes": 100, "mixes of the thesis": 100}
 STATED_COEFFICIENTS = {0.25, 0.5, 0.75}
 """What it says of the soft labels (S2-11)."""

@@ -309,7 +309,7 @@ def how_sure(run: RunFolder) -> Section | None:
     )
     text = (
         f"Ambiguous images have an entropy of at least {cut.high:g} nats in CIFAR-10H, clear ones "
-        f"at most {cut.low:g}. There are few mixes of two ambiguous images, so their boxes hold few "
+        f"at most {cut.low:g}. Few mixes are of two ambiguous images, so their boxes hold few "
         "answers; the correlation uses all mixes, with the sum of both entropies."
     )
     return Section("Confidence", text, blocks)
