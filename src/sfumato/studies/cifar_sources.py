@@ -247,14 +247,17 @@ def load_hmix(study: Study, folder: Path | None) -> StudyData:
         tables={
             "inferred": _with_endpoints(_in_parts(answers.table), folder),
             "midpoints": pl.concat([one.table for one in midpoints]),
-            "released": released,
-            "consistent": consistent,
+            "released": _table_of_mixes(released),
+            "consistent": _table_of_mixes(consistent),
         },
         provenance=(
             *answers.provenance,
             *(one.provenance[0] for one in midpoints),
+            *released.provenance,
+            *consistent.provenance,
             *pictures.provenance,
         ),
+        missing=() if cifar10_official.archive(folder) else (JPEG_COPY,),
     )
 
 
@@ -482,7 +485,7 @@ def _with_endpoints(table: pl.DataFrame, folder: Path | None) -> pl.DataFrame:
     )
 
 
-def _labels_of_mixes(folder: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _labels_of_mixes(folder: Path | None) -> tuple[CrowdLabels, CrowdLabels]:
     """The released labels of mixed images with their authors, and ours of the same answers."""
     answers = read_hmix_labels(
         locate("hmix", "hmix_categorical_soft_labels.csv", folder), ReadOptions()
@@ -494,7 +497,7 @@ def _labels_of_mixes(folder: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     stored = read_crowd_labels(
         locate("hmix", "hmix_individ_soft_labels.json", folder), classes=CIFAR10
     )
-    return _table_of_mixes(_with_authors(stored, near)), _table_of_mixes(ours)
+    return _with_authors(stored, near), ours
 
 
 def _with_authors(released: CrowdLabels, near: CrowdLabels) -> CrowdLabels:

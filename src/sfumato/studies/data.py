@@ -89,6 +89,10 @@ class StudyData:
         """Whether simulated people are behind any label set."""
         return any(is_simulated(labels.provenance) for labels in self.labels.values())
 
+    def rng(self, measure: str) -> np.random.Generator:
+        """Chance for one measure: its intervals do not depend on which others are taken."""
+        return np.random.default_rng([self.study.seed, *measure.encode()])
+
 
 @dataclass(frozen=True, eq=False)
 class Target:

@@ -270,9 +270,17 @@ class MixAnswers(Settings):
     high: float = 0.5
     """Entropy (nats) from which on both endpoints are ambiguous (S2-68)."""
     low: float = 0.1
-    close: float = 0.1
-    """How far a median may be from its coefficient and still be close to it."""
+    """Entropy up to which both endpoints are clear."""
     example: tuple[str, str] = ("airplane", "deer")
+    """The class pair that is drawn large, as in figure 4.4."""
+
+    @model_validator(mode="after")
+    def _low_is_below_high(self) -> "MixAnswers":
+        if not 0 <= self.low < self.high:
+            raise ValueError(
+                f"needs low < high, both at least 0, not {self.low:g} and {self.high:g}"
+            )
+        return self
 
 
 def _arm(value: Any) -> Any:
