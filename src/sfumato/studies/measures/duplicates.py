@@ -52,7 +52,7 @@ def same_pictures(parts: Sequence[Pictures], *, near: bool) -> Findings:
     pairs = pairs_table(found).with_columns(
         labels_agree=pl.col("first_label") == pl.col("second_label")
     )
-    source = source_text(pictures=sorted({part.source for part in parts}))
+    source = source_text(pictures=[*dict.fromkeys(part.source for part in parts)])
     blank = Estimate("", 0.0, against="", items=len(found.pictures), source=source)
     kinds = ("exact", "near") if near else ("exact",)
     rows = [

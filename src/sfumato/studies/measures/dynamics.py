@@ -185,14 +185,15 @@ def _changes(
     for name in SIGNALS:
         for (soft, blank), (vote, _) in both.values():
             items = [item for item in soft.items if item in set(vote.items)]
-            values = [_values_at(found, name, items) for found in (soft, vote)]
+            learnt, voted = (_values_at(found, name, items) for found in (soft, vote))
             people = data.people.take(items)
             pair = replace(blank, second=LEARNT_VOTE)
             for stratum, inside in {**strata_of(people), **disputed_thirds(people)}.items():
-                apart = (values[0] - values[1])[inside]
+                apart = (learnt - voted)[inside]
                 if len(apart) > 1 and apart.std():
                     rows.append(mean_row(replace(pair, stratum=stratum), f"map_{name}", apart))
-            rows.append(_correlations_apart(entropy(people), *values, name, pair, rng=rng))
+            pair = replace(pair, metric=f"spearman_entropy_{name}")
+            rows.append(_correlations_apart(entropy(people), learnt, voted, pair, rng=rng))
     return rows
 
 
@@ -206,7 +207,6 @@ def _correlations_apart(
     people: NDArray[np.float64],
     soft: NDArray[np.float64],
     vote: NDArray[np.float64],
-    name: str,
     blank: Estimate,
     *,
     rng: np.random.Generator,
@@ -221,9 +221,7 @@ def _correlations_apart(
         return [spearman_of_codes(doubt, first, even) - spearman_of_codes(doubt, second, even)]
 
     value = apart(np.arange(len(people)))[0]
-    row = replace(
-        blank, metric=f"spearman_entropy_{name}", value=value, items=len(people), stratum="all"
-    )
+    row = replace(blank, value=value, items=len(people))
     if math.isnan(value):
         return row
     drawn = bootstrap_statistics(apart, len(people), rng=rng, draws=DRAWS)
@@ -241,22 +239,24 @@ def convergence(data: StudyData, predictions: Predictions) -> Findings:
             seen = watched_runs(data, predictions, arm, network)
             if seen is None or seen.beliefs.shape[1] < 2:
                 continue
-            blank = replace(
-                blank_row(data, seen.runs, part=TRAINING),
-                arm=arm,
-                network=network,
-                items=len(seen.items),
-            )
-            table = convergence_table(seen.beliefs, arm=arm, network=network)
-            tables.append(table)
-            early[arm] = _early(table, blank)
-            if len(seen.runs) > 1:
-                rows += _late(seen.beliefs, blank)
-        rows += early.values()
+            blank = blank_row(data, seen.runs, part=TRAINING)
+            found = moved(seen.beliefs, replace(blank, arm=arm, network=network))
+            tables.append(found.tables["convergence"])
+            rows += found.estimates
+            early[arm] = found.estimates[0]
         if LEARNT_SOFT in early and LEARNT_VOTE in early:
             soft, vote = early[LEARNT_SOFT], early[LEARNT_VOTE]
             rows.append(apart_row(soft, vote, replace(soft, second=LEARNT_VOTE)))
     return Findings(rows, {"convergence": pl.concat(tables)} if tables else {})
+
+
+def moved(beliefs: NDArray[np.floating], blank: Estimate) -> Findings:
+    """Divergence from epoch to epoch of two or more: the curve, its early mean first among the
+    estimates, and with several seeds the late one against the spread between them."""
+    blank = replace(blank, items=beliefs.shape[2])
+    table = convergence_table(beliefs, arm=blank.arm, network=blank.network)
+    late = _late(beliefs, blank) if len(beliefs) > 1 else []
+    return Findings([_early(table, blank), *late], {"convergence": table})
 
 
 def _early(table: pl.DataFrame, blank: Estimate) -> Estimate:

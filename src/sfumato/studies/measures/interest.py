@@ -1,6 +1,6 @@
 """Turn labels, beliefs and data maps into the items that a person should look at."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -23,7 +23,7 @@ from sfumato.learn.targets import distilled
 from sfumato.scores import Estimate
 from sfumato.studies.data import Findings, Predictions, StudyData
 from sfumato.studies.measures.doubt import UNSURE, signals_of
-from sfumato.studies.measures.dynamics import TRAINING, mapped, watched_runs
+from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, mapped, watched_runs
 from sfumato.studies.measures.rows import LEARNT_SOFT, beliefs_by_seed, blank_row
 
 SHOWN = 8
@@ -49,15 +49,16 @@ def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
     tables = {"doubtful": bars({"people": people, **models}, most_doubtful(people))}
     if models:
         last = list(models.values())[-1]
-        others = same_top_other_rest(people, last, count=SHOWN)["item"].to_list()
-        tables["alternatives"] = bars({"people": people, **models}, others)
+        tables["alternatives"] = same_top_other_rest(people, last, count=SHOWN)
+        others = tables["alternatives"]["item"].to_list()
+        tables["alternatives_bars"] = bars({"people": people, **models}, others)
     kinds = _kinds(data, predictions, network)
     tables |= kinds.tables
     if "interest" in tables:
         tables["interest_bars"] = bars(
             {"people": data.people}, tables["interest"]["item"].to_list()
         )
-    shown = [item for name in ("doubtful", "alternatives", "interest_bars") if name in tables
+    shown = [item for name in ("doubtful", "alternatives_bars", "interest_bars") if name in tables
              for item in tables[name]["item"]]  # fmt: skip
     return Findings(kinds.estimates, tables, _images(data, tuple(dict.fromkeys(shown))))
 
@@ -82,26 +83,20 @@ def _kinds(data: StudyData, predictions: Predictions, network: str) -> Findings:
     if seen is None or not seen.items:
         return Findings()
     found = mapped(seen.beliefs, seen.target)
-    signals = signals_of(data)
-    return interesting(
-        data.people.take(seen.items),
-        {name: getattr(found, name) for name in ("confidence", "variability")}
-        | (
-            {UNSURE: at_items(data.people, signals[UNSURE], seen.items)}
-            if UNSURE in signals
-            else {}
-        ),
-        replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network),
-        count=SAMPLES,
-    )
+    signals = {name: getattr(found, name) for name in SIGNALS}
+    unsure = signals_of(data).get(UNSURE)
+    if unsure is not None:
+        signals[UNSURE] = at_items(seen.items, data.people.items, unsure)
+    blank = replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network)
+    return interesting(data.people.take(seen.items), signals, blank, count=SAMPLES)
 
 
 def at_items(
-    labels: LabelSet, values: NDArray[np.float64], items: tuple[str, ...]
+    items: Sequence[str], known: Sequence[str], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Values of the items of a label set at other places; NaN where there is none."""
-    known = dict(zip(labels.items, values, strict=True))
-    return np.array([known.get(item, np.nan) for item in items])
+    """Values of known items at the places of others; NaN where there is none."""
+    by_item = dict(zip(known, values, strict=True))
+    return np.array([by_item.get(item, np.nan) for item in items])
 
 
 def interesting(

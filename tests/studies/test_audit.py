@@ -21,17 +21,9 @@ from sfumato.judgments.question import ask
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step
-from sfumato.studies.audit_files import (
-    TABLES,
-    AuditedFiles,
-    AuditSettings,
-    AuditSources,
-    audit_files,
-    draw_audit,
-    named_predictions,
-    told,
-    write_audit,
-)
+from sfumato.scores import Estimate
+from sfumato.studies.audit import TABLES, Audit, audit, audit_values, draw_audit, write_audit
+from sfumato.studies.audit_sources import AuditSettings, AuditSources, named_predictions
 
 QUICK = AuditSettings(draws=60)
 CLASSES = ("cat", "dog", "fox")
@@ -117,8 +109,18 @@ def everything(planted: Path) -> AuditSources:
 
 
 @pytest.fixture(scope="module")
-def audited(everything: AuditSources) -> AuditedFiles:
-    return audit_files(everything, QUICK)
+def audited(everything: AuditSources) -> Audit:
+    return audit(everything, QUICK)
+
+
+def only(audited: Audit, metric: str, **wanted: str) -> Estimate:
+    """The estimate of a metric over everything, unless a stratum or part is named."""
+    (found,) = audited.estimates.filter(metric=metric, **{"stratum": "all", "part": "", **wanted})
+    return found
+
+
+def amount(audited: Audit, metric: str, **wanted: str) -> float:
+    return only(audited, metric, **wanted).value
 
 
 @pytest.fixture
@@ -127,20 +129,24 @@ def without_png(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sfumato.reporting.draw.png_bytes", lambda drawing: b"")
 
 
-def test_planted_copies_are_counted(audited: AuditedFiles) -> None:
-    found = audited.facts["pictures"]
+def test_planted_copies_are_counted(audited: Audit) -> None:
+    assert amount(audited, "pictures") == 40
+    assert [amount(audited, "pictures", part=part) for part in ("train", "test")] == [25, 15]
+    kinds = [amount(audited, "duplicated_pictures", stratum=kind) for kind in ("exact", "near")]
+    assert kinds == [6, 2]
+    assert (amount(audited, "duplicate_groups"), amount(audited, "duplicate_pairs")) == (4, 4)
+    assert amount(audited, "duplicate_pairs", stratum="other label") == 1
 
-    assert (found["pictures"], found["splits"]) == (40, {"train": 25, "test": 15})
-    assert (found["exact"], found["near"], found["groups"], found["pairs"]) == (6, 2, 4, 4)
-    assert found["pairs_with_other_labels"] == 1
 
+def test_leaks_are_named_with_their_labels(audited: Audit) -> None:
+    (leak,) = audited.estimates.filter(metric="leaked_share")
 
-def test_leaks_are_named_with_their_labels(audited: AuditedFiles) -> None:
-    (leak,) = audited.facts["pictures"]["leakage"]
-
-    assert (leak["train"], leak["test"], leak["items"], leak["of"]) == ("train", "test", 3, 15)
-    assert (leak["exact"], leak["other_label"]) == (2, 1)
-    assert leak["low"] <= 3 / 15 <= leak["high"]
+    assert (leak.against, leak.part, leak.items) == ("train", "test", 15)
+    assert leak.value == pytest.approx(3 / 15)
+    assert leak.low is not None and leak.high is not None
+    assert leak.low < 3 / 15 < leak.high
+    strata = {one.stratum: one.value for one in audited.estimates.filter(metric="leaked_pictures")}
+    assert strata == {"all": 3, "exact": 2, "other label": 1}
     rows = audited.tables["leakage"].select("item", "twin", "kind", "labels_agree").rows()
     assert rows == [
         ("i30", "i00", "exact", True),
@@ -156,36 +162,36 @@ def test_train_is_learnt_from_wherever_it_stands_in_the_table(
     (tmp_path / "table.csv").write_text("\n".join([rows[0], *reversed(rows[1:])]) + "\n")
     sources = AuditSources(images=planted / "pictures", table=tmp_path / "table.csv")
 
-    (leak,) = audit_files(sources, QUICK).facts["pictures"]["leakage"]
+    (leak,) = audit(sources, QUICK).estimates.filter(metric="leaked_pictures", stratum="all")
 
-    assert (leak["train"], leak["test"], leak["items"]) == ("train", "test", 3)
+    assert (leak.against, leak.part, leak.value) == ("train", "test", 3)
 
 
 def test_without_near_the_noisy_copy_is_not_found(everything: AuditSources) -> None:
-    only = AuditSources(images=everything.images, table=everything.table)
+    pictures = AuditSources(images=everything.images, table=everything.table)
 
-    found = audit_files(only, replace(QUICK, near=False)).facts["pictures"]
+    found = audit(pictures, replace(QUICK, near=False))
 
-    assert (found["exact"], found["near"], found["leakage"][0]["items"]) == (6, None, 2)
+    assert amount(found, "duplicated_pictures") == 6
+    assert not len(found.estimates.filter(metric="duplicated_pictures", stratum="near"))
+    assert amount(found, "leaked_pictures", part="test") == 2
+    assert "near ones were not sought" in found.findings["Pictures"][0].text
 
 
-def test_strata_and_concentration_are_those_planted(audited: AuditedFiles) -> None:
-    strata = {row["stratum"]: row for row in audited.facts["people"]["strata"]}
-
-    assert strata["disputed"]["items"] == DISPUTED
-    assert strata["unanimous"]["share"] == pytest.approx(28 / 40)
-    assert audited.facts["people"]["in_top"]["value"] == pytest.approx(1)  # 12 of 40 are 30 %
+def test_strata_and_concentration_are_those_planted(audited: Audit) -> None:
+    assert amount(audited, "items", stratum="disputed") == DISPUTED
+    assert amount(audited, "share_of_items", stratum="unanimous") == pytest.approx(28 / 40)
+    assert amount(audited, "entropy_share", stratum="top 30 %") == pytest.approx(1)  # 12 of 40
     entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25)) * DISPUTED / 40
-    assert audited.facts["people"]["mean_entropy"]["value"] == pytest.approx(entropy)
+    assert amount(audited, "mean_entropy") == pytest.approx(entropy)
 
 
-def test_shifted_modes_are_named(audited: AuditedFiles) -> None:
-    found = audited.facts["original"]
+def test_shifted_modes_are_named(audited: Audit) -> None:
+    agreement = only(audited, "mode_agreement")
 
-    assert (found["items"], found["differ"], found["tied"]) == (40, 5, 0)
-    assert found["first_that_differ"] == list(SHIFTED)
+    assert (agreement.items, agreement.value) == (40, pytest.approx(35 / 40))
+    assert (amount(audited, "modes_differ"), amount(audited, "modes_tied")) == (5, 0)
     assert audited.tables["differs"]["item"].to_list() == list(SHIFTED)
-    assert found["agreement"]["share"] == pytest.approx(35 / 40)
     (sentence,) = audited.findings["Original labels"]
     assert "35 of 40 items" in sentence.text and "i01, i05, i09, i20, i33" in sentence.text
 
@@ -195,55 +201,65 @@ def test_tie_that_makes_a_difference_is_said(tmp_path: Path) -> None:
     (tmp_path / "original.csv").write_text("item,label\nx,b\ny,b\n")
     sources = AuditSources(labels=tmp_path / "people.csv", original=tmp_path / "original.csv")
 
-    found = audit_files(sources, QUICK)
+    found = audit(sources, QUICK)
 
-    assert found.facts["original"]["differ_by_tie"] == 1
+    assert amount(found, "modes_differ", stratum="tied") == 1
     assert found.tables["differs"]["tied"].to_list() == [True]
 
 
-def test_data_map_takes_the_classes_by_name_and_finds_the_regions(audited: AuditedFiles) -> None:
-    found = audited.facts["data_map"]
+def test_data_map_takes_the_classes_by_name_and_finds_the_regions(audited: Audit) -> None:
+    shares = [
+        only(audited, f"{region}_share", part="training")
+        for region in ("easy", "ambiguous", "hard")
+    ]
 
-    assert {name: row["items"] for name, row in found["regions"].items()} == {
-        "easy": 10,
-        "ambiguous": 20,
-        "hard": 10,
-    }
-    assert (found["target"], found["seeds"], found["epochs"]) == ("original", 2, [2, 6])
-    assert audited.facts["convergence"]["jsd"] == pytest.approx(0)
+    assert [round(one.value * one.items) for one in shares] == [10, 20, 10]
+    assert shares[0].seeds == (0, 1)
+    text = audited.findings["Learning"][1].text
+    assert "target: original labels; epochs 2 to 6 of 2 seeds" in text
+    assert audited.tables["convergence"]["jsd"][-1] == pytest.approx(0)
     # nothing varied while learning, and rounding is no signal
     assert "variability while learning" not in audited.tables["correlations"]["second"]
 
 
-def test_seeds_of_one_name_decouple_the_modes(audited: AuditedFiles) -> None:
-    found = audited.facts["mode_shift"]
-
-    assert (found["items"], found["seeds"], found["modes_differ"]) == (40, 2, 5)
-    gain = next(
-        row
-        for row in found["gains"]
-        if (row["tested_on"], row["metric"]) == ("majority", "accuracy")
+def test_seeds_of_one_name_decouple_the_modes(audited: Audit) -> None:
+    vote, softness = (
+        only(audited, "accuracy_gain", against="majority", part="predicted", stratum=step)
+        for step in ("by the vote", "by softness")
     )
-    assert gain["by_mode"] == pytest.approx(5 / 40)
-    assert gain["by_softness"] == pytest.approx(0)
+
+    assert (vote.items, vote.seeds) == (40, (0, 1))
+    assert amount(audited, "modes_differ", part="predicted") == 5
+    assert vote.value == pytest.approx(5 / 40)
+    assert softness.value == pytest.approx(0)
 
 
-def test_leaderboard_and_alignment_have_every_file(audited: AuditedFiles) -> None:
+def test_leaderboard_and_alignment_have_every_file(audited: Audit) -> None:
     names = {f"{name} {seed}" for name in ("original", "majority", "soft") for seed in (1, 2)}
 
-    ranked = [row["arm"] for row in audited.facts["leaderboard"]]
+    ranked = audited.tables["leaderboard"]["arm"].to_list()
     assert set(ranked) == names
     assert {name.split()[0] for name in ranked[:2]} == {"soft"}
-    assert set(audited.tables["alignment"]["model"]) == names | {"dynamics"}
+    assert set(audited.tables["alignment"]["arm"]) == names | {"dynamics"}
 
 
 def test_numbers_of_a_part_do_not_depend_on_other_files(
-    everything: AuditSources, audited: AuditedFiles
+    everything: AuditSources, audited: Audit
 ) -> None:
-    alone = audit_files(AuditSources(labels=everything.labels), QUICK)
+    alone = audit(AuditSources(labels=everything.labels), QUICK)
 
-    assert alone.facts["people"] == audited.facts["people"]
-    assert set(alone.facts) == {"people", "correlations", "interest"}
+    both = audited.estimates.table.join(
+        alone.estimates.table, on=["metric", "arm", "against", "stratum", "part"], suffix="_alone"
+    ).filter(pl.col("metric") != "items_of_interest")  # which the data map has a say in
+    assert {"mean_entropy", "entropy_share", "share_of_items", "spearman"} <= set(both["metric"])
+    for name in ("value", "low", "high"):
+        assert both[name].equals(both[f"{name}_alone"], null_equal=True)
+    assert list(alone.findings) == ["People", "Samples of interest"]
+
+
+def test_every_number_leads_back_to_files(audited: Audit) -> None:
+    for one in audited.estimates:
+        assert json.loads(one.source)
 
 
 def test_judgments_tell_of_times_and_unsure_marks(tmp_path: Path) -> None:
@@ -261,14 +277,14 @@ def test_judgments_tell_of_times_and_unsure_marks(tmp_path: Path) -> None:
     ]
     write(Judgments(question, pl.DataFrame(rows)), tmp_path / "judgments.jsonl", "sfumato")
 
-    found = audit_files(AuditSources(judgments=tmp_path / "judgments.jsonl"), QUICK)
+    found = audit(AuditSources(judgments=tmp_path / "judgments.jsonl"), QUICK)
 
     assert {"response time", "share of unsure annotators"} <= {
-        row[name] for row in found.facts["correlations"] for name in ("first", "second")
+        name for one in found.estimates.filter(metric="spearman") for name in (one.arm, one.against)
     }
-    strata = {row["stratum"]: row["items"] for row in found.facts["people"]["strata"]}
-    assert (strata["NoHLV"], strata["HLV"], strata["NoHLV, some unsure"]) == (2, 1, 1)
-    assert [one["name"] for one in found.facts["people"]["agreement"]][:1] == ["percent agreement"]
+    strata = ("NoHLV", "HLV", "NoHLV, some unsure")
+    assert [amount(found, "items", stratum=stratum) for stratum in strata] == [2, 1, 1]
+    assert amount(found, "percent_agreement") == 1
 
 
 @pytest.mark.usefixtures("without_png")
@@ -278,18 +294,18 @@ def test_simulated_people_are_marked_everywhere(tmp_path: Path) -> None:
     made_up = LabelSet(("a", "b"), ("x", "y"), rows, np.full(2, 2.0), (step,))
     write_labels(made_up, tmp_path / "labels.csv")
 
-    found = audit_files(AuditSources(labels=tmp_path / "labels.csv"), QUICK)
+    found = audit(AuditSources(labels=tmp_path / "labels.csv"), QUICK)
     write_audit(found, tmp_path / "out")
     page = draw_audit(found, tmp_path / "out").read_text()
 
-    assert found.simulated and told(found)["simulated"]
+    assert found.simulated and audit_values(found)["simulated"]
     assert pl.read_parquet(tmp_path / "out" / "tables" / "strata.parquet")["simulated"].all()
     assert "Simulated" in (tmp_path / "out" / "datasheet.md").read_text()
     assert "Simulated people or models" in page
 
 
 def test_folder_has_every_table_twice_a_datasheet_and_one_page(
-    audited: AuditedFiles, tmp_path: Path
+    audited: Audit, tmp_path: Path
 ) -> None:
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "notes.csv").write_text("mine")
@@ -301,7 +317,10 @@ def test_folder_has_every_table_twice_a_datasheet_and_one_page(
         assert len(pl.read_parquet(tmp_path / "tables" / f"{name}.parquet")) == len(table)
         assert len(pl.read_csv(tmp_path / "tables" / f"{name}.csv")) == len(table)
     assert (tmp_path / "tables" / "notes.csv").read_text() == "mine"
-    assert json.loads((tmp_path / "audit.json").read_text())["original"]["differ"] == 5
+    stored = json.loads((tmp_path / "audit.json").read_text())["estimates"]
+    assert [row["value"] for row in stored if row["metric"] == "modes_differ"] == [5, 0, 5]
+    for ending in ("parquet", "csv"):
+        assert (tmp_path / f"estimates.{ending}").is_file()
     assert "train 25, test 15" in (tmp_path / "datasheet.md").read_text()
 
 
@@ -310,10 +329,9 @@ def test_page_needs_nothing_else_and_tells_every_part(
     everything: AuditSources, tmp_path: Path
 ) -> None:
     one_seed = tuple(pair for pair in everything.predictions if "-1" in pair[1].name)
-    few = audit_files(replace(everything, predictions=one_seed), QUICK)
-    few = replace(
-        few, bars=None if few.bars is None else few.bars.head(12)
-    )  # of 8 pictures one is enough here
+    few = audit(replace(everything, predictions=one_seed), QUICK)
+    one = few.tables["doubtful"].head(12)  # of 8 pictures one is enough here
+    few = replace(few, tables={**few.tables, "doubtful": one})
 
     page = draw_audit(few, tmp_path, title="Audit of it").read_text()
 
@@ -322,31 +340,31 @@ def test_page_needs_nothing_else_and_tells_every_part(
         assert text in page
     assert "<script" not in page
     drawn = {path.stem for path in (tmp_path / "figures").glob("*.svg")}
-    assert {"concentration", "correlations", "mode-shift", "data-map", "gallery"} <= drawn
+    assert {"concentration", "correlations", "mode-shift", "data-map", "doubtful"} <= drawn
 
 
 def test_second_audit_leaves_no_table_of_the_first(
-    audited: AuditedFiles, everything: AuditSources, tmp_path: Path
+    audited: Audit, everything: AuditSources, tmp_path: Path
 ) -> None:
     write_audit(audited, tmp_path)
-    write_audit(audit_files(AuditSources(labels=everything.labels), QUICK), tmp_path)
+    write_audit(audit(AuditSources(labels=everything.labels), QUICK), tmp_path)
 
     left = {path.stem for path in (tmp_path / "tables").iterdir()}
     assert left == {"strata", "concentration", "correlations", "interest", "kinds"}
 
 
-def test_same_seed_gives_the_same_json(everything: AuditSources, audited: AuditedFiles) -> None:
-    again = told(audit_files(everything, QUICK))
+def test_same_seed_gives_the_same_json(everything: AuditSources, audited: Audit) -> None:
+    again = audit_values(audit(everything, QUICK))
 
-    assert json.dumps(again, allow_nan=False) == json.dumps(told(audited), allow_nan=False)
+    assert json.dumps(again, allow_nan=False) == json.dumps(audit_values(audited), allow_nan=False)
 
 
 def test_modes_without_the_majority_are_a_remark(planted: Path, everything: AuditSources) -> None:
     two = named_predictions([f"soft={planted}/soft-1.npz", f"original={planted}/original-1.npz"])
 
-    found = audit_files(replace(everything, predictions=two), QUICK)
+    found = audit(replace(everything, predictions=two), QUICK)
 
-    assert "mode_shift" not in found.facts
+    assert "modes" not in found.tables
     assert any("'majority'" in remark for remark in found.remarks)
 
 
@@ -357,9 +375,9 @@ def test_shared_items_may_be_asked_for(planted: Path, tmp_path: Path) -> None:
     )
 
     with pytest.raises(DataError, match=r"few\.npz: Item 'i05'.*35 of 40"):
-        audit_files(sources, QUICK)
-    found = audit_files(sources, replace(QUICK, missing="leave out"))
-    assert found.remarks == ["few.npz covers 5 of 40 labelled items."]
+        audit(sources, QUICK)
+    found = audit(sources, replace(QUICK, missing="leave out"))
+    assert [*found.remarks] == ["few.npz covers 5 of 40 labelled items."]
     (sentence,) = found.findings["Models"]
     assert sentence.text.endswith("no rank correlation, one of them never changes.")
 
@@ -446,7 +464,7 @@ def test_bad_input_is_a_sentence_that_names_the_place(
     planted: Path, sources: Callable[[Path], AuditSources], sentence: str
 ) -> None:
     with pytest.raises(DataError, match=sentence):
-        audit_files(sources(planted), QUICK)
+        audit(sources(planted), QUICK)
 
 
 def test_predictions_are_called_as_given_or_as_their_file() -> None:
@@ -474,7 +492,7 @@ def test_published_numbers_of_cifar10h(data_folder: Path) -> None:
         original=data_folder / "cifar10h-predictions" / "test_labels.npy",
     )
 
-    found = audit_files(sources, replace(QUICK, draws=20)).facts
+    found = audit(sources, replace(QUICK, draws=20))
 
-    assert found["original"]["differ"] == 79
-    assert found["people"]["in_top"]["value"] == pytest.approx(0.826, abs=0.0005)
+    assert amount(found, "modes_differ") == 79
+    assert amount(found, "entropy_share", stratum="top 30 %") == pytest.approx(0.826, abs=0.0005)
