@@ -244,7 +244,7 @@ def test_command_runs_a_grid_and_counts_worlds(
         raise DataError(f"{len(cells)} cells")
 
     monkeypatch.setattr(running, "run_sweep", instead)
-    monkeypatch.setattr("sfumato.cli.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("sfumato.cli.printing.QUIET_SECONDS", 0.0)
 
     result = CliRunner().invoke(
         app, ["run", "informativeness-grid", "-o", str(tmp_path), "--seeds", "2"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_found
-from sfumato.cli.progress import progress
+from sfumato.cli.printing import print_result
+from sfumato.cli.printing import progress
 from sfumato.cli.reading import names_in, quality_rules, read_judgments, read_options
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
-    import sfumato.cli.show as show
+    import sfumato.cli.printing as show
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
@@ -72,7 +72,7 @@ def label(
     with progress("Writing"):
         _write(made, judgments, files, per_annotator=per_annotator)
     summary = show.summary_of(judgments, made, per_annotator=per_annotator)
-    print_found({"written": str(output), **summary}, as_json, show.labelled)
+    print_result({"written": str(output), **summary}, as_json, show.labelled)
 
 
 @dataclass(frozen=True)

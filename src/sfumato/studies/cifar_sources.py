@@ -257,7 +257,7 @@ def load_hmix(study: Study, folder: Path | None) -> StudyData:
             *consistent.provenance,
             *pictures.provenance,
         ),
-        missing=() if cifar10_official.archive(folder) else (JPEG_COPY,),
+        missing=() if official_archive(folder) else (JPEG_COPY,),
     )
 
 

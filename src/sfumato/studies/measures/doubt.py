@@ -14,7 +14,7 @@ from sfumato.evaluation.alignment import (
     entropy_table,
     share_in_top,
 )
-from sfumato.evaluation.intervals import bootstrap_items
+from sfumato.stats import bootstrap_interval
 from sfumato.evaluation.metrics import top_class
 from sfumato.evaluation.strata import (
     agreement_strata,
@@ -79,7 +79,7 @@ def label_doubt(
         single = int((people.weight == 1).sum())
         rows.append(replace(blank, metric="items", value=single, stratum="one judgment"))
     mean = replace(blank, metric="mean_entropy", value=float(values.mean()))
-    rows.append(with_interval(mean, *bootstrap_items(values, rng=rng, draws=draws), "items"))
+    rows.append(with_interval(mean, *bootstrap_interval(values, rng=rng, draws=draws), "items"))
     if values.any():
         top = share_in_top(values, TOP_SHARE, rng=rng, draws=draws)
         row = replace(blank, metric="entropy_share", value=top.value, stratum=TOP)

@@ -22,7 +22,7 @@ from sfumato.evaluation.cartography import (
     data_map_table,
     steadiness,
 )
-from sfumato.evaluation.intervals import bootstrap_statistics, percentiles
+from sfumato.stats import bootstrap_statistics, percentile_interval
 from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
@@ -211,7 +211,7 @@ def _correlations_apart(
     *,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Spearman's rho with people's entropy, learnt soft minus by the majority vote: percentiles
+    """Spearman's rho with people's entropy, learnt soft minus by the majority vote: percentile_interval
     over resampled items, the same for both."""
     codes = [dense_codes(values) for values in (people, soft, vote)]
 
@@ -225,7 +225,7 @@ def _correlations_apart(
     if math.isnan(value):
         return row
     drawn = bootstrap_statistics(apart, len(people), rng=rng, draws=DRAWS)
-    return with_interval(row, *percentiles(drawn[:, 0]), "items")
+    return with_interval(row, *percentile_interval(drawn[:, 0]), "items")
 
 
 def convergence(data: StudyData, predictions: Predictions) -> Findings:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluation import mode_shift
-from sfumato.evaluation.intervals import bootstrap_items, over_seeds
+from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.evaluation.metrics import metric_named
 from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
@@ -136,9 +136,9 @@ def _vote_rows(
         )
         row = replace(blank, value=float(apart.mean()), seeds=seeds)
         if len(seeds) > 1:
-            found.append(with_interval(row, *over_seeds(apart.mean(axis=1)), "seeds"))
+            found.append(with_interval(row, *student_interval(apart.mean(axis=1)), "seeds"))
         else:
-            ends = bootstrap_items(apart[0], rng=rng, draws=draws)
+            ends = bootstrap_interval(apart[0], rng=rng, draws=draws)
             found.append(with_interval(row, *ends, "items"))
     whole, vote, rest = found
     between = replace(blank, stratum="vote - softness", seeds=vote.seeds)

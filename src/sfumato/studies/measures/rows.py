@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from sfumato.evaluation.intervals import over_seeds
+from sfumato.stats import student_interval
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import is_simulated
 from sfumato.scores import Estimate, source_text, with_interval
@@ -74,7 +74,7 @@ def mean_row(blank: Estimate, metric: str, values: Values) -> Estimate:
     row = replace(blank, metric=metric, value=float(values.mean()), items=len(values))
     if len(values) < 2 or not values.std():
         return row
-    return with_interval(row, *over_seeds(values), "items")  # the same t, whatever is repeated
+    return with_interval(row, *student_interval(values), "items")  # the same t, whatever is repeated
 
 
 def apart_row(first: Estimate, second: Estimate, blank: Estimate) -> Estimate:
