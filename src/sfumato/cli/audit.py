@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import (
+    format_interval,
+    notify,
+    print_json,
+    print_leaderboard,
+    print_line,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from sfumato.studies.audit_files import AuditedFiles, AuditSettings, AuditSources
-
-__all__ = ["audit"]
-
 
 Labels = Annotated[Path | None, typer.Option("--labels", help="People's label distributions.")]
 JudgmentsInstead = Annotated[
@@ -111,7 +115,7 @@ def _audited(sources: "AuditSources", settings: "AuditSettings") -> "AuditedFile
     with progress("Auditing") as advance:
         audited = audit_files(sources, settings, advance=advance)
     for remark in audited.remarks:
-        say(remark)
+        notify(remark)
     return audited
 
 
@@ -143,35 +147,31 @@ def _tell(
 
 
 def _show(found: Mapping[str, Any]) -> None:
-    import sfumato.cli.show as show
-
     parts: dict[str, list[str]] = {}
     for one in found["findings"]:
         parts.setdefault(one["part"], []).append(one["text"])
     if found["simulated"]:
-        show.say("SIMULATED people or models are behind these numbers.\n")
+        print_line("SIMULATED people or models are behind these numbers.\n")
     for number, (part, texts) in enumerate(parts.items()):
-        show.say(f"\n{part}" if number else part)
+        print_line(f"\n{part}" if number else part)
         for text in texts:
-            show.say(f"- {text}")
+            print_line(f"- {text}")
         if part == "People":
             _strata(found["people"]["strata"])
         if part == "Models" and "leaderboard" in found:
-            show.leaderboard(found["leaderboard"])
+            print_leaderboard(found["leaderboard"])
     _correlations(found.get("correlations", []))
 
 
 def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
-    import sfumato.cli.show as show
-
-    show.tabulate(
+    print_table(
         "Strata of label variation, with 95 % intervals over items",
         ("stratum", "items", "share"),
         [
             (
                 row["stratum"],
                 f"{row['items']:,}",
-                show.bracketed(row["share"], row["low"], row["high"]),
+                format_interval(row["share"], row["low"], row["high"]),
             )
             for row in rows
         ],
@@ -179,16 +179,14 @@ def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
-    import sfumato.cli.show as show
-
-    show.tabulate(
+    print_table(
         "Signals of ambiguity: rank correlations with 95 % intervals over items",
         ("first", "second", "rho", "items"),
         [
             (
                 row["first"],
                 row["second"],
-                show.bracketed(row["rho"], row["low"], row["high"]),
+                format_interval(row["rho"], row["low"], row["high"]),
                 f"{row['items']:,}",
             )
             for row in rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import notify, progress
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
@@ -83,10 +83,10 @@ def run(
             engine=engine,
             scheduler=scheduler,
             progress=show,
-            stage=say,
+            stage=notify,
         )
     if done.failed:
-        say(f"{done.failed} of {done.failed + done.done} cells failed; see the report.")
+        notify(f"{done.failed} of {done.failed + done.done} cells failed; see the report.")
     typer.echo(f"Report: {done.report}")
 
 
@@ -103,7 +103,7 @@ def _try(study: "AnyStudy", measured: Path | None) -> None:
     from sfumato.data import data_folder
     from sfumato.studies.dry import dry_run
 
-    found = dry_run(study, data=data_folder(), measured=measured, stage=say)
+    found = dry_run(study, data=data_folder(), measured=measured, stage=notify)
     for line in found.lines():
         typer.echo(line)
 

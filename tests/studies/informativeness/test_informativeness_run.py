@@ -178,7 +178,7 @@ def test_command_runs_a_grid_and_counts_worlds(
         return Finished(folder / f"{study.name}-{study.seeds}.html", done=3, failed=1)
 
     monkeypatch.setattr("sfumato.studies.run.run_study", instead)
-    monkeypatch.setattr("sfumato.cli.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("sfumato.cli.printing.QUIET_SECONDS", 0.0)
 
     result = CliRunner().invoke(
         app, ["run", "informativeness-grid", "-o", str(tmp_path), "--seeds", "2"]
