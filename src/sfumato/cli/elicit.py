@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.printing import progress, notify
+from sfumato.cli.printing import notify, print_json, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError, MissingPackage, UnknownName
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.printing import progress
+from sfumato.cli.printing import print_json, print_line, print_table, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from sfumato.planning.advise import Advice, Task
     from sfumato.planning.cost import Cost
     from sfumato.planning.pilot import Piloted
-
-__all__ = ["plan"]
 
 Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
 Classes = Annotated[int, typer.Option("--classes", help="How many classes there are.")]
@@ -212,8 +209,6 @@ def _whole(text: str) -> int:
 
 
 def _show(found: dict[str, Any], advice: "Advice") -> None:
-    from sfumato.cli.printing import print_line, print_table
-
     kept = "" if advice.kept is None else f" with {advice.kept} classes an answer"
     sure = "" if advice.probability is None else f" (probability {advice.probability:.2f})"
     print_line(f"Collect {advice.form} answers{kept}{sure}.")
