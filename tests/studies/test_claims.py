@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binomtest, spearmanr
+from sfumato.studies.analysis import Findings
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from sfumato.errors import DataError
 from sfumato.scores import Difference, Score
 from sfumato.studies import map_answers, paper5
-from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import (
     FEW_ITEMS,
     Answer,

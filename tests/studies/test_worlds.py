@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
-from sfumato.learn.sweep import Cell, FinishedCell, FailedCell, Progress
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress
 from sfumato.planning.grid import component_curves, default_points, expected_work, run_grid
 from sfumato.planning.worlds import Ask, Point
 from sfumato.studies import run as running

@@ -10,8 +10,8 @@ from pathlib import Path
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.text import Finding, summarise
 from sfumato.reporting.tables import How
+from sfumato.reporting.text import Finding, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.learn.sweep import Cell, CellResult, FinishedCell, FailedCell
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.planning.embed import (
     Triplets,
     gnmds_triplets,

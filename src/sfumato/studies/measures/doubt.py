@@ -14,7 +14,6 @@ from sfumato.evaluation.alignment import (
     entropy_table,
     share_in_top,
 )
-from sfumato.stats import bootstrap_interval
 from sfumato.evaluation.metrics import top_class
 from sfumato.evaluation.strata import (
     agreement_strata,
@@ -31,6 +30,7 @@ from sfumato.learn.folds import Split
 from sfumato.names import sorted_names
 from sfumato.provenance import is_simulated
 from sfumato.scores import Estimate, source_text, with_interval
+from sfumato.stats import bootstrap_interval
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
 from sfumato.studies.measures.rows import blank_row, share_row

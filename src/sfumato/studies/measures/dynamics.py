@@ -22,11 +22,11 @@ from sfumato.evaluation.cartography import (
     data_map_table,
     steadiness,
 )
-from sfumato.stats import bootstrap_statistics, percentile_interval
 from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.scores import Estimate, with_interval
+from sfumato.stats import bootstrap_statistics, percentile_interval
 from sfumato.studies.data import WATCHED, Findings, Predictions, StudyData, TrainingRun
 from sfumato.studies.measures.rows import (
     LEARNT_SOFT,

@@ -12,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluation import mode_shift
-from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.evaluation.metrics import metric_named
 from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
+from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData
 from sfumato.studies.measures.rows import (
     LEARNT_ORIGINAL,

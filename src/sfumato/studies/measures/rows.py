@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from sfumato.stats import student_interval
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import is_simulated
 from sfumato.scores import Estimate, source_text, with_interval
+from sfumato.stats import student_interval
 from sfumato.studies.data import Predictions, StudyData, TrainingRun
 from sfumato.studies.study import Arm
 

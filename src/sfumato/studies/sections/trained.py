@@ -9,11 +9,12 @@ import polars as pl
 
 from sfumato.reporting.draw import Drawing
 from sfumato.reporting.figures import curves as curve_figures
+from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.figures import trade_off, curves as uncertainty
-from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Section
 from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import interval, number, signed
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
