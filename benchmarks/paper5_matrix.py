@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data import ImageSet, mnist
+from sfumato.data import ImageSet, load
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.build import build
@@ -62,7 +62,7 @@ def main() -> None:
 def data_sets(data: Path) -> dict[str, tuple[Examples, LabelSet]]:
     """Images and what simulated people would see in them."""
     rng = np.random.default_rng(0)
-    digits = mnist.load("train", data)
+    digits = load("mnist", "train", data)
     chosen = rng.choice(len(digits.items), size=3_045, replace=False)
     plain = digits.take([digits.items[row] for row in chosen])
     return {"mnist": as_seen(plain, 0.97), "mixed": mixed(digits, rng)}

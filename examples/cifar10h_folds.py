@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data import cifar10
+from sfumato.data import load
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -42,7 +42,7 @@ def main(data: Path, folder: Path) -> None:
     judgments = read(data / "cifar10h" / "cifar10h-counts.npy", "cifar10h", ReadOptions())
     assert isinstance(judgments, Judgments)
     human = build(judgments, "votes").crowd.mean()
-    pictures = cifar10.load("test", data)
+    pictures = load("cifar10", "test", data)
     original = pictures.original().take(human.items)
     rng = np.random.default_rng(0)
     splits = k_folds(human.items, FOLDS, strata=class_of(original), selection="none", rng=rng)

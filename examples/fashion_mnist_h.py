@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from scipy.stats import t as student
 
-from sfumato.data import fashion_mnist
+from sfumato.data import load
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -44,7 +44,7 @@ def main(data: Path, folder: Path) -> None:
     judgments = read(data / "fashion_mnist_h" / "fmh-counts.npy", "fashion-mnist-h", ReadOptions())
     assert isinstance(judgments, Judgments)
     human = build(judgments, "votes").crowd.mean()
-    pictures = fashion_mnist.load(data)
+    pictures = load("fashion-mnist-h", folder=data)
     original = pictures.original().take(human.items)
     arms = {"original": original, "majority": majority_labels(human, "share"), "soft": human}
     examples = Examples(pictures.items, pictures.images)

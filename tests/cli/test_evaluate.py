@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.cli import main
 from sfumato.evaluation.metrics import METRICS
-from sfumato.scores import read_scores
+from sfumato.scores import Estimates
 
 LABELS = "item,cat,dog\na,1,0\nb,0.75,0.25\nc,0.25,0.75\nd,0,1\n"
 MODEL = "item,dog,cat\nd,0.9,0.1\nc,0.4,0.6\nb,0.3,0.7\na,0.2,0.8\n"
@@ -120,10 +120,18 @@ def test_metrics_and_strata_can_be_chosen(run: Run) -> None:
 def test_scores_are_written_with_their_provenance(run: Run) -> None:
     done = run("--predictions", "model.csv", "-o", "scores.parquet")
 
-    written = read_scores(Path("scores.parquet"))
+    written = list(Estimates.read(Path("scores.parquet")))
     assert f"Wrote {len(written)} scores to scores.parquet." in done.out
     assert written[0].arm == "model"
-    assert [step.name for step in written[0].provenance] == ["read predictions", "score accuracy"]
+    source = json.loads(written[0].source)
+    assert [step["name"] for step in source["model"]] == ["read predictions"]
+    assert source["labels"]
+
+
+def test_scores_are_written_as_csv_too(run: Run) -> None:
+    run("--predictions", "model.csv", "-o", "scores.csv")
+
+    assert Path("scores.csv").read_text().startswith("study,arm,second,network,")
 
 
 def test_text_names_metrics_strata_and_notes(run: Run) -> None:
@@ -185,7 +193,7 @@ def test_items_without_prediction_are_an_error_unless_left_out(run: Run) -> None
         (["--predictions", "nowhere.npz"], "There is no file nowhere.npz"),
         (["--predictions", "model.csv", "--metric", "acuracy"], "Did you mean 'accuracy'"),
         (["--predictions", "model.csv", "--stratum", "dispute"], "Did you mean 'disputed'"),
-        (["--predictions", "model.csv", "-o", "scores.csv"], "written as .parquet"),
+        (["--predictions", "model.csv", "-o", "scores.txt"], "written as .parquet or .csv"),
         (["--predictions", "model.csv", "-o", "no/s.parquet"], "There is no folder no"),
         (["--predictions", "model.csv", "--draws", "0"], "0 draws were asked for"),
         (["--predictions", "model.csv", "--predictions", "model.csv"], "given twice"),

@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import spearmanr, ttest_ind
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import over_seeds_and_items
 from sfumato.evaluation.shift import Run, ShiftStep, gap_trends, shift_ladder
 from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.stats import two_way_interval
 
 CLASSES = ("cat", "dog")
 
@@ -60,7 +60,7 @@ def row_of(table: pl.DataFrame, **where: object) -> dict[str, object]:
     return found.row(0, named=True)
 
 
-def test_value_and_gap_are_means_over_seeds_and_items() -> None:
+def test_value_and_gap_are_means_two_way_interval() -> None:
     steps = [step("near", [[0.9, 0.2], [0.9, 0.9]], [[0.8, 0.8], [0.8, 0.2]])]
 
     table = shift_ladder(steps, baseline="hard", rng=rng())
@@ -107,7 +107,7 @@ def test_gap_is_paired_by_seed_and_item() -> None:
         ).astype(np.float64)
         for arm in ("hard", "soft")
     }
-    expected = over_seeds_and_items(right["soft"] - right["hard"])
+    expected = two_way_interval(right["soft"] - right["hard"])
     assert (row["gap_low"], row["gap_high"]) == pytest.approx(expected)
     width = row["high"] - row["low"]  # type: ignore[operator]
     assert row["gap_high"] - row["gap_low"] < width  # type: ignore[operator]

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import percentiles
+from sfumato.stats import percentile_interval
 from sfumato.evaluation.score import join
 from sfumato.evaluation.trials import (
     ArmTrials,
@@ -37,7 +37,7 @@ def test_moved_percentiles_lie_around_the_value_and_keep_their_width() -> None:
 
     low, high = moved_to(3.0, drawn)
 
-    plain = percentiles(drawn)
+    plain = percentile_interval(drawn)
     assert high - low == pytest.approx(plain.high - plain.low)
     assert (low + high) / 2 == pytest.approx(3, abs=0.1)
 
@@ -187,9 +187,9 @@ def test_number_of_several_models_leads_to_all_of_their_files() -> None:
     score = json.loads(losses(score_arm(soft, rng=NOBODY))["all"].source)
     apart = json.loads(losses(compare_arms(soft, hard, rng=NOBODY))["all"].source)
 
-    assert score["model"][0]["settings"] == {"file": "soft-0"}
-    assert score["others"] == ["soft-1", "soft-2"]
-    assert (apart["others"], apart["second"]) == (score["others"], ["hard-0", "hard-1", "hard-2"])
+    assert [step["settings"]["file"] for step in score["model"]] == ["soft-0", "soft-1", "soft-2"]
+    assert apart["model"] == score["model"]
+    assert [step["settings"]["file"] for step in apart["second"]] == ["hard-0", "hard-1", "hard-2"]
 
 
 def test_arm_without_predictions_is_refused() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
 
@@ -122,7 +122,7 @@ def _made(recipe: "AmbiguousRecipe", pictures: "ImageSet", labels: "LabelSet") -
 
 
 def _show(facts: Mapping[str, Any], *, given_pictures: int) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     show.say(
         f"SYNTHETIC images. Learnt from {facts['learnt_from']:,} of {given_pictures:,} pictures; "

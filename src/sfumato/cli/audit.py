@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress, say
 
@@ -139,7 +139,7 @@ def _tell(audited: "Audit", written: Sequence[str], folder: Path | None, *, as_j
 
 
 def _show(audited: "Audit") -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     rows = {
         name: audited.tables[name].to_dicts() if name in audited.tables else []
@@ -159,7 +159,7 @@ def _show(audited: "Audit") -> None:
 
 
 def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     show.tabulate(
         "Strata of label variation, with 95 % intervals over items",
@@ -176,7 +176,7 @@ def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
 
     show.tabulate(
         "Signals of ambiguity: rank correlations with 95 % intervals over items",

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.ambiguous import ambiguous
 from sfumato.cli.audit import audit
 from sfumato.cli.elicit import elicit_app
@@ -72,7 +72,7 @@ def describe(
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
 
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
@@ -111,10 +111,10 @@ def convert(
 @data_app.command("list")
 def data_list(as_json: given.AsJson = False) -> None:
     """The data sets, with their licences and whether they are here."""
-    from sfumato.cli import show
-    from sfumato.data import list_datasets
+    import sfumato.cli.show as show
+    from sfumato.data import listing
 
-    print_found({"datasets": list_datasets()}, as_json, show.datasets)
+    print_found({"datasets": listing()}, as_json, show.datasets)
 
 
 @data_app.command("get")
@@ -122,11 +122,11 @@ def data_get(
     name: given.DatasetName,
 ) -> None:
     """Fetch the files of a data set that are missing, and check them."""
-    from sfumato.data import get, path_of
+    from sfumato.data import get, path
 
     with progress(f"Fetching {name}") as advance:
         fetched = get(name, advance)
-    typer.echo(f"{name} is in {path_of(name)}. {fetched.note}")
+    typer.echo(f"{name} is in {path(name)}. {fetched.note}")
 
 
 @data_app.command("check")
@@ -135,7 +135,7 @@ def data_check(
     as_json: given.AsJson = False,
 ) -> None:
     """Compare the files of a data set with their checksums."""
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.data import check
 
     rows = check(name)
@@ -149,6 +149,6 @@ def data_path(
     name: given.DatasetName,
 ) -> None:
     """Where the files of a data set are, or would be."""
-    from sfumato.data import path_of
+    from sfumato.data import path
 
-    typer.echo(str(path_of(name)))
+    typer.echo(str(path(name)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress, say
 from sfumato.errors import DataError
@@ -33,7 +33,7 @@ def evaluate(
     as_json: given.AsJson = False,
 ) -> None:
     """Every metric on stored predictions, by stratum, with floors and intervals."""
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.evaluation.predictions import STRATA, EvaluationSettings, evaluate_files
     from sfumato.judgments.formats.reading import read_classes
     from sfumato.scores import Estimates

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from sfumato.errors import DataError
 
-__all__ = ["study_key"]
-
 
 def study_key(given: str | None) -> str:
     """The given key, or this user's own."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_found
 from sfumato.cli.progress import progress
 from sfumato.cli.reading import names_in, quality_rules, read_judgments, read_options
@@ -44,7 +44,7 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
 from sfumato.cli.reading import names_in

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
 from sfumato.cli.progress import progress
 from sfumato.cli.reading import assigned, read_judgments, read_options
@@ -197,7 +197,7 @@ def _plain(value: Any) -> Any:
 
 
 def _tell(found: dict[str, Any], *, as_json: bool) -> None:
-    from sfumato.cli import show
+    import sfumato.cli.show as show
     from sfumato.cli.show_held_out import held_out
 
     if as_json:

@@ -6,6 +6,8 @@ its target class, its *variability* the standard deviation (dividing by the numb
 *correctness* the share of epochs and seeds in which the target class is the most probable
 (Swayamdipta et al. 2020; S4-34). Which epochs count is said with every map: the original takes
 the first, paper 5 the last 5 of 40 (S4-22).
+
+Also here: whether training had ended, and lists of the items worth looking at.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +21,13 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import over_seeds
 from sfumato.evaluation.metrics import TIE, require_same_rows, top_class
 from sfumato.labels.alter import apportioned
 from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, non_max_mass
 from sfumato.names import sorted_names
+from sfumato.stats import student_interval
 
 Region = Literal["easy", "ambiguous", "hard"]
 REGIONS: tuple[Region, ...] = ("easy", "ambiguous", "hard")
@@ -382,7 +384,7 @@ def convergence_table(
     if not kept.shape[2]:
         raise DataError("The stratum holds no items, so nothing moves in it. Choose another one.")
     by_seed = movement(kept).mean(axis=2)  # (seeds, epochs - 1)
-    intervals = [over_seeds(values) for values in by_seed.T]
+    intervals = [student_interval(values, bounds=(0, 1)) for values in by_seed.T]
     known = len(watched) > 1
     n = by_seed.shape[1]
     return pl.DataFrame(
@@ -391,8 +393,8 @@ def convergence_table(
             "network": [network] * n,
             "epoch": np.arange(2, n + 2),
             "jsd": by_seed.mean(axis=0),
-            "low": [max(low, 0.0) if known else None for low, _ in intervals],
-            "high": [min(high, 1.0) if known else None for _, high in intervals],
+            "low": [low if known else None for low, _ in intervals],
+            "high": [high if known else None for _, high in intervals],
         },
         schema={
             **dict.fromkeys(("arm", "network"), pl.String()),

@@ -19,29 +19,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import (
-    Interval,
-    bootstrap_items,
-    bootstrap_means,
-    over_seeds_and_items,
-    percentiles,
-)
 from sfumato.evaluation.metrics import Scorer, metric_named
 from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
-
-__all__ = [
-    "DEFAULT_METRICS",
-    "TESTED_ON",
-    "Estimate",
-    "Gain",
-    "ModeRow",
-    "ModeShift",
-    "Relabelling",
-    "mode_shift",
-    "mode_shift_table",
-]
+from sfumato.stats import (
+    Interval,
+    bootstrap_means,
+    draw_multinomial,
+    mean_interval,
+    mean_of_defined,
+    percentile_interval,
+)
 
 DEFAULT_METRICS = ("accuracy", "cross_entropy", "kl", "brier")
 
@@ -169,7 +158,7 @@ def mode_shift(
     All others are compared with them. Where targets have different seeds, because some runs
     failed, a step is over those that both of its targets have; without any it is NaN.
 
-    Intervals are over seeds and items (``over_seeds_and_items``), with a single seed over items
+    Intervals are over seeds and items (``stats.mean_interval``), with a single seed over items
     (bootstrap); steps are paired. The share is a percentile bootstrap over both.
 
     >>> people = LabelSet("ab", ("cat", "dog"), [[0.2, 0.8], [0, 1]])
@@ -255,7 +244,8 @@ def _gain(
     if total.clear and everywhere:
         part, whole = (step(first, "original", everywhere) for first in ("majority", target))
         low, high = _share_interval(part, whole, rng=rng, draws=draws)
-        share = Estimate(_mean(part) / _mean(whole), low, high, everywhere)
+        value = mean_of_defined(part.mean(axis=0)) / mean_of_defined(whole.mean(axis=0))
+        share = Estimate(value, low, high, everywhere)
     sentence = _sentence(target, on, metric.title, total, by_mode, by_softness, share)
     return Gain(target, on, metric.name, total, by_mode, by_softness, share, sentence)
 
@@ -325,34 +315,24 @@ def _values(metric: Scorer, labels: LabelSet, runs: Runs) -> Values:
     return np.array(rows, dtype=np.float64).reshape(len(runs), len(labels))
 
 
-def _mean(values: Values) -> float:
-    by_item = values.mean(axis=0)
-    known = by_item[~np.isnan(by_item)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
 def _estimate(
     values: Values, seeds: tuple[int, ...], *, rng: np.random.Generator, draws: int
 ) -> Estimate:
     if not seeds:
         return Estimate(np.nan, np.nan, np.nan)
-    if len(values) > 1 and np.isfinite(values).all():
-        low, high = over_seeds_and_items(values)
-    else:
-        low, high = bootstrap_items(values.mean(axis=0), rng=rng, draws=draws)
-    return Estimate(_mean(values), low, high, seeds)
+    interval = mean_interval(values, rng=rng, draws=draws)
+    return Estimate(mean_of_defined(values.mean(axis=0)), *interval, seeds)
 
 
 def _share_interval(
     part: Values, whole: Values, *, rng: np.random.Generator, draws: int
 ) -> Interval:
     """Percentiles of part / whole over resampled seeds and items, the same for both."""
-    n_seeds = len(part)
     means = bootstrap_means(np.vstack([part, whole]).T, rng=rng, draws=draws)
-    seeds = rng.multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), size=draws)
+    seeds = np.concatenate([*draw_multinomial(len(part), rng=rng, draws=draws)])
     above, below = ((seeds * side).sum(axis=1) for side in np.hsplit(means, 2))
     shares = np.full(draws, np.nan)
-    return percentiles(np.divide(above, below, out=shares, where=below != 0))
+    return percentile_interval(np.divide(above, below, out=shares, where=below != 0))
 
 
 def _aligned(predictions: Mapping[str, Runs | Sequence[LabelSet]]) -> dict[str, Runs]:

@@ -12,21 +12,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from scipy.stats import t as student
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import (
-    LEVEL,
-    Interval,
-    bootstrap_items,
-    bootstrap_means,
-    over_seeds_and_items,
-    percentiles,
-)
-from sfumato.evaluation.metrics import Scorer, mean_of_defined, metric_named
+from sfumato.evaluation.metrics import Scorer, metric_named
 from sfumato.labels.labelset import LabelSet
-
-__all__ = ["Run", "ShiftStep", "gap_trends", "shift_ladder"]
+from sfumato.stats import (
+    NOTHING,
+    Interval,
+    bootstrap_means,
+    draw_weights,
+    mean_interval,
+    mean_of_defined,
+    pearson,
+    percentile_interval,
+    satterthwaite_interval,
+)
 
 LADDER_METRICS = ("accuracy", "cross_entropy")
 
@@ -203,7 +203,7 @@ def _of_seeds(by_seed: BySeed, seeds: list[int]) -> Values:
 
 def _scores(by_seed: BySeed, rng: np.random.Generator, draws: int) -> dict[str, object]:
     values = np.stack(list(by_seed.values()))
-    low, high = _interval(values, rng, draws)
+    low, high = mean_interval(values, rng=rng, draws=draws)
     over = "seeds and items" if len(values) > 1 else "items"
     row: dict[str, object] = {"value": _mean(values), "low": low, "high": high}
     return row | {"interval": over, "seeds": len(values)}
@@ -212,16 +212,10 @@ def _scores(by_seed: BySeed, rng: np.random.Generator, draws: int) -> dict[str, 
 def _gaps(pair: tuple[BySeed, BySeed], rng: np.random.Generator, draws: int) -> dict[str, object]:
     seeds = sorted(set(pair[0]) & set(pair[1]))
     ours, theirs = (_of_seeds(side, seeds) for side in pair)
-    low, high = _interval(ours - theirs, rng, draws)
+    low, high = mean_interval(ours - theirs, rng=rng, draws=draws)
     gap, of = _mean(ours - theirs), _mean(theirs)
     row: dict[str, object] = {"gap": gap, "gap_low": low, "gap_high": high}
     return row | {"relative_gap": gap / of if of else float("nan")}
-
-
-def _interval(values: Values, rng: np.random.Generator, draws: int) -> Interval:
-    if len(values) > 1:
-        return over_seeds_and_items(_defined(values))
-    return bootstrap_items(values[0], rng=rng, draws=draws)
 
 
 def _trend(advantage: list[Values], rng: np.random.Generator, draws: int) -> dict[str, object]:
@@ -229,17 +223,16 @@ def _trend(advantage: list[Values], rng: np.random.Generator, draws: int) -> dic
     slopes = (places - places.mean()) / ((places - places.mean()) ** 2).sum()
     means = np.array([_mean(values) for values in advantage])
     slope, interval = float(slopes @ means), _slope_interval(advantage, slopes)
-    picked = rng.integers(len(advantage[0]), size=(draws, len(advantage[0])))
+    n_seeds = len(advantage[0])
+    seeds = np.concatenate([*draw_weights(n_seeds, rng=rng, draws=draws)]) / n_seeds
     drawn = np.stack(  # (draws, steps): the same networks on every step, other items on each
         [
-            np.take_along_axis(
-                bootstrap_means(values.T, rng=rng, draws=draws), picked, axis=1
-            ).mean(axis=1)
+            (seeds * bootstrap_means(values.T, rng=rng, draws=draws)).sum(axis=1)
             for values in advantage
         ],
         axis=1,
     )
-    rho = percentiles(_rank_correlations(drawn))
+    rho = percentile_interval(_rank_correlations(drawn))
     return {
         "slope": slope,
         "slope_low": interval.low,
@@ -261,24 +254,15 @@ def _slope_interval(advantage: list[Values], slopes: NDArray[np.float64]) -> Int
     for slope, values in zip(slopes, advantage, strict=True):
         n_items = values.shape[1]
         if n_items < 2:
-            return Interval(float("nan"), float("nan"))
+            return NOTHING
         by_item = values.mean(axis=0)
         parts.append((float(slope**2 * by_item.var(ddof=1)) / n_items, n_items - 1))
-    middle, total = float(per_seed.mean()), sum(part for part, _ in parts)
-    if not total:
-        return Interval(middle, middle)
-    freedom = total**2 / sum(part**2 / degrees for part, degrees in parts)
-    reach = float(student.ppf((1 + LEVEL) / 2, freedom)) * float(np.sqrt(total))
-    return Interval(middle - reach, middle + reach)
+    return satterthwaite_interval(float(per_seed.mean()), *zip(*parts, strict=True))
 
 
 def _rank_correlations(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spearman's correlation of each row with its positions; NaN where a row is constant."""
-    places = np.arange(rows.shape[1]) - (rows.shape[1] - 1) / 2
-    ranks = rankdata(rows, axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    spread = np.sqrt((ranks**2).sum(axis=1) * (places**2).sum())
-    return np.divide(ranks @ places, spread, out=np.full(len(rows), np.nan), where=spread > 0)
+    return pearson(rankdata(rows, axis=1), np.arange(rows.shape[1], dtype=np.float64))
 
 
 def _defined(values: Values) -> Values:

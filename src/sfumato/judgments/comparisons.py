@@ -11,15 +11,6 @@ from sfumato.judgments.judgments import VIEWS, Rejected, Remark
 from sfumato.names import find
 from sfumato.provenance import Provenance
 
-__all__ = [
-    "COMPARISON_COLUMNS",
-    "COMPARISON_QUESTIONS",
-    "ComparisonKind",
-    "ComparisonQuestion",
-    "Comparisons",
-    "comparison_question_from_json",
-]
-
 ComparisonKind = Literal["pairs", "triplets"]
 
 _ABOUT_THE_ANSWER: dict[str, pl.DataType] = {

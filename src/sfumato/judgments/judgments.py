@@ -13,18 +13,6 @@ from sfumato.judgments.question import Question
 from sfumato.judgments.statements import Statements, read_answers
 from sfumato.provenance import Provenance, Step
 
-__all__ = [
-    "COLUMNS",
-    "VIEWS",
-    "Judgments",
-    "Rejected",
-    "Remark",
-    "duplicated",
-    "judgments_from",
-    "select",
-    "selected",
-]
-
 VIEWS = ("first", "repeat", "check", "practice")
 """Why an item was shown: for its label, again, as an attention check, to practise."""
 

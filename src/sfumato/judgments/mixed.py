@@ -22,19 +22,6 @@ from sfumato.judgments.formats.reading import by_line, empty, no_number, read_cs
 from sfumato.judgments.formats.writing import whole_file
 from sfumato.judgments.mixes import MixJudgments
 
-__all__ = [
-    "IMAGE_PAIRS",
-    "THESIS_COEFFICIENTS",
-    "Mix",
-    "choose_mixes",
-    "mix_named",
-    "mix_pixels",
-    "mixed_images",
-    "mixes_of",
-    "read_mixes",
-    "write_mixes",
-]
-
 Coefficients = Sequence[Sequence[float]]
 """Of every group one is drawn for each pair of images."""
 

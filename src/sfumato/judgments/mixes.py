@@ -7,8 +7,6 @@ import polars as pl
 from sfumato.judgments.judgments import VIEWS, Rejected, Remark
 from sfumato.provenance import Provenance
 
-__all__ = ["MIX_COLUMNS", "MIX_TASKS", "MixJudgments"]
-
 MIX_TASKS: dict[str, str] = {
     "infer": "What combination of the two classes would 100 crowdsourced workers say is used to "
     "make this image, and how confident would they be?",

@@ -18,8 +18,6 @@ from sfumato.judgments.judgments import Judgments, Remark
 from sfumato.names import find
 from sfumato.provenance import Step
 
-__all__ = ["REPAIRS", "Mended", "Repair", "Repaired", "repair", "repair_table"]
-
 Answer = dict[str, Any]
 
 

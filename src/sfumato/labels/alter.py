@@ -1,7 +1,7 @@
-"""Turn one label set into another: smoothed, class-level, sharpened, in-filled, or a control.
+"""Turn one label set into another: smoothed, class-level, sharpened, sparse, or from fewer people.
 
 Every function returns a ``LabelSet`` whose last step says what was done and with which
-settings. Making labels sparse is in ``sparsify``, asking fewer people in ``subsample``.
+settings.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from typing import Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.signals import non_max_mass
 from sfumato.labels.votes import Votes, counts
 from sfumato.provenance import Setting, Step, is_simulated, to_json
+from sfumato.stats import mid_ranks
 
 TIE_TOLERANCE = 1e-12
 """Probabilities closer than this are equal: averaging the same answers in another order rounds."""
@@ -420,7 +420,8 @@ def _checked_similarity(labels: LabelSet, similarity: NDArray[np.float64]) -> ND
 
 
 def _binned(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    place = (rankdata(values) - 0.5) / len(values)  # in (0, 1); equal values have equal places
+    # In (0, 1); equal values have equal places.
+    place = mid_ranks(np.unique(values, return_inverse=True)[1]) / len(values)
     return (place * bins).astype(np.int64)
 
 

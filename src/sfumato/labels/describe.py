@@ -44,8 +44,6 @@ from sfumato.labels.signals import (
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Step, is_simulated
 
-__all__ = ["DEFAULT_RECIPE", "describe", "describe_other", "score_aggregators"]
-
 DEFAULT_RECIPE: dict[str, str] = {
     "choose-one": "votes",
     "top-two": "top2-clamp",

@@ -18,16 +18,6 @@ from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
 
-__all__ = [
-    "FEW_VOTES",
-    "LabelSettings",
-    "Made",
-    "default_aggregator",
-    "everything_left_out",
-    "interval_table",
-    "make_labels",
-]
-
 FEW_VOTES = 20
 """Below this many votes an item (median), shares are better shrunk towards a fitted prior."""
 

@@ -1,4 +1,4 @@
-"""One training as a cell of a sweep: from a recipe, images, labels and a split to predictions."""
+"""From a recipe, images, labels and splits to predictions: one training, or all of a protocol."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -20,22 +20,6 @@ from sfumato.labels.alter import apportioned
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import sorted_names
 
-__all__ = [
-    "Selection",
-    "Split",
-    "class_of",
-    "elicited_only",
-    "given_split",
-    "k_folds",
-    "learning_curve",
-    "require_classes",
-    "role_swap",
-    "seventy_thirty_with_held_out",
-    "small_data",
-    "stratified_split",
-    "with_validation",
-]
-
 Selection = Literal["nested", "on-test-part", "none"]
 """Where epochs and settings are chosen: on a part of its own, on the part that is then reported
 (as published, C7: too hopeful), or nowhere, as with a fixed number of epochs."""

@@ -24,19 +24,6 @@ from sfumato.labels.alter import Fewer, subsample_annotators, subsample_counts
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 
-__all__ = [
-    "Targets",
-    "distilled",
-    "fixed",
-    "in_fill_crowd",
-    "judgments_on",
-    "one_annotator",
-    "one_of_pool",
-    "sampled",
-    "votes_of_m",
-    "with_extra_class",
-]
-
 
 class Targets(Protocol):
     """What a network is trained towards; row i belongs to ``items[i]``."""

@@ -35,17 +35,6 @@ from sfumato.learn.mixing import Mixing, mixed_loss
 from sfumato.learn.networks import build_network
 from sfumato.learn.targets import Targets
 
-__all__ = [
-    "AfterEpoch",
-    "Diverged",
-    "Recipe",
-    "Trained",
-    "Weights",
-    "restored",
-    "train",
-    "weights_of",
-]
-
 Optimizer = Literal["adam", "sgd"]
 Schedule = Literal["constant", "step", "multistep", "cosine", "plateau"]
 

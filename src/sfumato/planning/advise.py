@@ -44,6 +44,7 @@ from sfumato.planning.weigh import (
     people_grid,
     probabilities,
 )
+from sfumato.stats import percentile_interval
 
 # Turn draws into what would change the advice: another weight, price, noise or utility.
 
@@ -655,8 +656,8 @@ def _alternative(known: Known, drawn: Draws, at: int, chance: float, people: flo
     finite = np.isfinite(drawn.loss[:, at])
     lost = drawn.loss[finite, at] if finite.any() else np.array([np.inf])
     rho = drawn.rho[:, at]
-    low, high = np.percentile(lost, [2.5, 97.5])
-    rho_low, rho_high = np.percentile(rho, [2.5, 97.5])
+    low, high = percentile_interval(lost)
+    rho_low, rho_high = percentile_interval(rho)
     return Alternative(
         known.form,
         known.kept,

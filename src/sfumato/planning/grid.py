@@ -12,8 +12,7 @@ from typing import Any, Literal, assert_never
 
 import numpy as np
 import polars as pl
-from scipy.stats import pearsonr, rankdata
-from scipy.stats import t as student
+from scipy.stats import pearsonr
 
 from sfumato.errors import DataError
 from sfumato.names import find
@@ -30,6 +29,7 @@ from sfumato.planning.embed import (
 from sfumato.planning.embed.rankings import Floats
 from sfumato.planning.information import FORMS, all_constraints
 from sfumato.planning.worlds import LABELS, PCA, Ask, Point, World, scores_of, stream, world_at
+from sfumato.stats import dense_codes, spearman_of_codes, student_reach
 
 # Turn points into their principal components, and a ρ into the number of them that reaches it.
 #
@@ -61,16 +61,15 @@ def pca_curve(points: Floats, *, origin: Origin = "true") -> Floats:
     """
     codes = _codes(points, origin)
     upper = np.triu_indices(len(points), 1)
-    true = _standardised(rankdata(cosines(points)[upper]))
+    true = dense_codes(cosines(points)[upper])
     rho = np.zeros(codes.shape[1])
     inner = np.zeros((len(points), len(points)))
     for place, column in enumerate(codes.T):  # one component more each time
         inner += np.outer(column, column)
         size = np.sqrt(np.diagonal(inner))
-        # of one component exactly 1 or -1: the root of a square has no rounding left
         cosine = inner[upper] / (size[upper[0]] * size[upper[1]])
-        rho[place] = _standardised(rankdata(cosine)) @ true
-    return rho
+        rho[place] = spearman_of_codes(dense_codes(cosine), true)
+    return np.nan_to_num(rho)
 
 
 def effective_dimensionality(curve: Floats, rho: float) -> int | None:
@@ -128,13 +127,6 @@ def _codes(points: Floats, origin: Origin) -> Floats:
     left, sizes, _ = np.linalg.svd(seen, full_matrices=False)
     real = sizes > sizes[0] * 1e-10 if len(sizes) else sizes > 0
     return (left * sizes)[:, real]
-
-
-def _standardised(ranks: Floats) -> Floats:
-    """Of mean zero and length one, so that products are correlations; zeros if all are equal."""
-    away = ranks - ranks.mean()
-    size = float(np.linalg.norm(away))
-    return away / size if size > 0 else away
 
 
 # Turn numbers of items, classes and dimensions into how well labels of each form recover a world.
@@ -280,7 +272,7 @@ def means(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def recovered(table: pl.DataFrame, *, dimensions: int, flipped: float = 0.0) -> pl.DataFrame:
-    """What ``preference.losses`` reads, for worlds of one number of dimensions and error rate.
+    """What ``cost.losses`` reads, for worlds of one number of dimensions and error rate.
 
     Columns ``form``, ``kept``, ``items``, ``classes``, ``rho``, ``low``, ``high``, ``seeds``; only
     the forms that people can be asked for.
@@ -378,9 +370,8 @@ def _over_seeds(table: pl.DataFrame, by: list[str], column: str) -> pl.DataFrame
     """Mean of a column, its 95 % interval over seeds, and the number of seeds."""
     spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
     found = table.group_by(by, maintain_order=True).agg(pl.col(column).mean(), spread, count)
-    seeds = found["seeds"].to_numpy()
-    reach = student.ppf(0.975, np.maximum(seeds - 1, 1)) / np.sqrt(seeds)
-    half = pl.col("half") * pl.Series(reach)  # null with one seed, whose spread is not known
+    # null with one seed, whose spread is not known
+    half = pl.col("half") * pl.Series(student_reach(found["seeds"].to_numpy()))
     ends = ((pl.col(column) - half).alias("low"), (pl.col(column) + half).alias("high"))
     return found.with_columns(*ends).select(*by, column, "low", "high", "seeds")
 

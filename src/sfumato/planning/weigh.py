@@ -275,7 +275,7 @@ class Known:
     form: str
     kept: int | None
     cost: Cost
-    noise: Array  # (draws,): see ``expected``
+    noise: Array  # (draws,): in units of the spread of log-probabilities
     flipped: float | None
     """ε of one answer; None where it is assumed."""
     source: Source

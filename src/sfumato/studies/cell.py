@@ -18,6 +18,7 @@ from sfumato.learn.targets import fixed
 from sfumato.learn.train import Recipe, Weights, restored, train, weights_of
 from sfumato.studies.data import CLEAN, WATCHED, Condition, Target
 
+
 def train_and_test(
     recipe: Recipe,
     examples: Examples,

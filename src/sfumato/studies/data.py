@@ -29,8 +29,8 @@ from sfumato.provenance import Provenance, Step, is_simulated
 from sfumato.scores import Estimate
 from sfumato.studies.study import Presentation, Study
 
-ORIGINAL, PEOPLE = "original", "people"
-"""The label set that the data came with, and what people believe."""
+ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
+"""The label set that the data came with, what people believe, and their most frequent answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,12 @@ class StudyData:
     labels: Mapping[str, LabelSet] = field(default_factory=dict)
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
     crowds: Mapping[str, CrowdLabels] = field(default_factory=dict)
-    """Labels of single annotators, by the same names."""
+    """Labels of single annotators, by the same names or those of recipes."""
+    soft_original: LabelSet | None = None
+    """Original labels as distributions, where the data came with such: what the arm ``original``
+    learns (S4-13). It is tested against their classes."""
     judgments: Judgments | None = None
-    """What people said, for recipes of other readings; None for data that holds labels only."""
+    """What people said; None for data that holds labels only."""
     pictures: ImageSet | None = None
     """The images with their original classes, where all were judged."""
     pool: int | None = None
@@ -161,7 +164,9 @@ def _is_large(name: str) -> bool:
     return name == WATCHED or name.startswith(WEIGHTS)
 
 
-def conditions(attacks: Sequence[Attack], corruptions: Sequence[str], strength: int) -> list[Condition]:
+def conditions(
+    attacks: Sequence[Attack], corruptions: Sequence[str], strength: int
+) -> list[Condition]:
     """Everything that is done to the images of a test: FGSM, every step of PGD, corruptions."""
     found = []
     for attack in attacks:

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 
 from sfumato.errors import DataError
+from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.learn.fit import kept_weights
@@ -21,7 +22,7 @@ from sfumato.learn.sweep import Cell, Done, Failed
 from sfumato.learn.train import Weights
 from sfumato.studies.arms import target_of
 from sfumato.studies.cell import pretrain, train_and_test
-from sfumato.studies.data import StudyData, Target, TestSet, TrainingKey, TrainingRun
+from sfumato.studies.data import MAJORITY, StudyData, Target, TestSet, TrainingKey, TrainingRun
 from sfumato.studies.study import Arm, Study, TestSpec
 
 LEARNT_SAMPLE = 500
@@ -56,7 +57,7 @@ def folder_name(study: Study, key: TrainingKey) -> str:
 def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
     """The folds of a seed; one, where items are not divided into folds."""
     study, parts = data.study, data.parts
-    chosen = study.split.seed if study.split.seed is not None else seed
+    chosen = seed if study.split.seed == "each" else study.split.seed
     rng = np.random.default_rng(chosen)
     match study.split.kind:
         case "given":
@@ -112,7 +113,7 @@ def tests_of(data: StudyData, split: Split) -> list[TestSet]:
     found = []
     for spec in data.study.tests:
         items = _tested_items(spec, data, split)
-        labels = {name: data.labels[name] for name in spec.against if name in data.labels}
+        labels = _held_against(spec, data)
         if not labels or items is None:
             continue  # a set that is not there is told in ``data.missing``
         known = set(next(iter(labels.values())).items)
@@ -123,6 +124,14 @@ def tests_of(data: StudyData, split: Split) -> list[TestSet]:
     if not found:
         raise DataError(f"The study {data.study.name!r} has no labelled items to test on.")
     return found
+
+
+def _held_against(spec: TestSpec, data: StudyData) -> dict[str, LabelSet]:
+    """The label sets of a test; ``majority`` is that of the first, where the data has none."""
+    known = {name: data.labels[name] for name in spec.against if name in data.labels}
+    if known and MAJORITY in spec.against and MAJORITY not in known:
+        known[MAJORITY] = majority_labels(next(iter(known.values())), "share")
+    return {name: known[name] for name in spec.against if name in known}
 
 
 def _tested_items(spec: TestSpec, data: StudyData, split: Split) -> tuple[str, ...] | None:
@@ -222,7 +231,9 @@ def run_trainings(data: StudyData, sweep: Sweep) -> tuple[TrainingRun, ...]:
     return runs
 
 
-def first_targets(data: StudyData, runs: Sequence[TrainingRun]) -> dict[str, tuple[Arm, TrainingRun]]:
+def first_targets(
+    data: StudyData, runs: Sequence[TrainingRun]
+) -> dict[str, tuple[Arm, TrainingRun]]:
     """The first training of every arm, by its name."""
     first = {run.key.arm: run for run in reversed(runs)}
     return {arm.name: (arm, first[arm.name]) for arm in data.study.arms if arm.name in first}

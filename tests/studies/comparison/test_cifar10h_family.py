@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.data import cifar10
+from sfumato.data import load
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.folds import Split
@@ -178,7 +178,7 @@ def test_near_images_and_pretraining_images_are_training_images_and_disjoint(
     index = int(near[0].removeprefix("train/"))
     official = np.load(data_folder / "cifar10" / "train_labels.npy")[index]
     assert known.labels[NEAR].probs[0].argmax() == official
-    picture = cifar10.load("train", data_folder, items=[str(index)]).images[0]
+    picture = load("cifar10", "train", data_folder, items=[str(index)]).images[0]
     assert (known.examples.take(near[:1]).images[0] == picture).all()
 
 

@@ -1,4 +1,4 @@
-"""Turn files into judgments and back: one module a format, and the registry of their names."""
+"""Turn files into judgments and back: the registry of the names of formats."""
 
 import re
 from collections.abc import Callable

@@ -7,7 +7,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ from sfumato.judgments.formats.writing import (
 )
 from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments, Rejected, Remark, judgments_from
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
-from sfumato.judgments.question import Question
+from sfumato.judgments.question import Question, question_from_json
 from sfumato.provenance import Step, fingerprint_file
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
@@ -191,7 +191,7 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     ``cat`` as well as ``"cat"``.
     """
     stored, steps = read_beside(path)
-    question = stored_question(path, stored, options)
+    question = _named_question(path, stored, options) or stored_question(path, stored, options)
     kind = kind_of(question, options)
     rows = _rows(path, options)
     table, remarks = _our_columns(rows.table, options.key)
@@ -201,7 +201,8 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
     aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
-    read = Step("read sfumato", {}, {path.name: fingerprint_file(path)})
+    files = [file for file in (path, options.question_file) if file is not None]
+    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
     return judgments_from(
         question,
         kept,
@@ -237,6 +238,22 @@ def write_own(judgments: Judgments, path: Path) -> None:
             case _:
                 table.write_csv(part)
     write_beside(path, json.loads(judgments.question.to_json()), judgments.provenance)
+
+
+def _named_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question of the file that the user names; None where they name none."""
+    file = options.question_file
+    if file is None:
+        return None
+    if stored:
+        raise DataError(
+            f"{question_file(path).name} lies beside {path.name}, and {file} is named as its "
+            "question too. Leave one of them out."
+        )
+    if not file.is_file():
+        raise DataError(f"There is no file {file}, which is named as the question of {path.name}.")
+    with open_text(file) as text:
+        return question_from_json(text.read(), where=file.name)
 
 
 def _suffix(path: Path) -> str:

@@ -51,6 +51,8 @@ class ReadOptions:
     """The label columns in order; otherwise the file's own, sorted."""
     question: str | None = None
     """The kind of question, where the format leaves it open."""
+    question_file: Path | None = None
+    """The question of a file in our own format, where it does not lie beside it."""
     key: Key = lambda: ""
     """Gives the secret of the study when a platform id turns up; same key, same pseudonyms."""
     progress: Progress = lambda done, total: None

@@ -18,8 +18,6 @@ from sfumato.judgments.quality.rules import Findings, Rule, choices
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
 
-__all__ = ["Ledger", "apply_rules", "refuse_pay", "what_if"]
-
 ENTRY = pl.Schema(
     {
         "rule": pl.String(),

@@ -5,7 +5,7 @@ answers. It names people or single answers, gives its reason in numbers and poin
 that are its evidence; ``ledger`` acts on it.
 
 Rules about people look at every answer but practice, count a row once that stands in the file
-twice (``measures.copies``), and pass over answers whose author is not recorded. An answer with a
+twice (``copies``), and pass over answers whose author is not recorded. An answer with a
 named repair is judged as repaired.
 
 No rule drops anybody for accuracy on the items that are being labelled (S3-06): where people
@@ -28,7 +28,7 @@ from sfumato.names import find
 
 # Turn answers into the measures that quality is judged by: accuracy, repeats, times.
 #
-# A measure describes; it drops nobody. The rules that do are in ``rules``.
+# A measure describes; it drops nobody. The rules below do.
 
 
 @dataclass(frozen=True, eq=False)

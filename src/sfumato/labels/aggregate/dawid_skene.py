@@ -20,13 +20,6 @@ from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import agreement_with, normalised
 from sfumato.provenance import Setting
 
-__all__ = [
-    "FLOOR",
-    "dawid_skene",
-    "dawid_skene_next",
-    "shrunk_confusion",
-]
-
 FLOOR = 1e-10
 """Least expected count of an answer that an annotator did give, and least share of a class."""
 

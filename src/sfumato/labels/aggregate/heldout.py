@@ -19,8 +19,6 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
 from sfumato.provenance import Step
 
-__all__ = ["FLOOR", "NAMED", "HeldOut", "held_out_log_loss"]
-
 FLOOR = 1e-3
 """Least probability that a judgment is coded with: one impossible answer costs 6.9 nats, not ∞."""
 

@@ -9,8 +9,6 @@ from scipy.special import betaincinv
 
 from sfumato.labels.aggregate.result import Interval, IntervalMaker
 
-__all__ = ["bootstrap", "shares_posterior"]
-
 Refit = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From one weight a person to probabilities, shape (items, classes)."""
 

@@ -17,8 +17,6 @@ from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import normalised
 
-__all__ = ["one_coin"]
-
 
 def one_coin(
     evidence: Evidence, *, rng: np.random.Generator, iterations: int, tolerance: float

@@ -11,8 +11,6 @@ from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import normalised
 
-__all__ = ["agreement_with_others", "linear_pool", "log_pool", "skill_weighted_pool"]
-
 
 def linear_pool(
     evidence: Evidence, *, rng: np.random.Generator, weights: Mapping[str, float] | None

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Setting
 
-__all__ = ["Aggregation", "Estimand", "Fit", "Interval", "IntervalKind", "IntervalMaker"]
-
 Estimand = Literal["what people say", "which label is true"]
 """The question that an aggregator answers."""
 

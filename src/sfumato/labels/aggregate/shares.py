@@ -10,8 +10,6 @@ from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap, shares_posterior
 from sfumato.labels.aggregate.result import Fit
 
-__all__ = ["Ties", "agreement_with", "best_among", "majority", "mean", "normalised", "vote_shares"]
-
 Ties = Literal["share", "common", "random"]
 """What happens when several classes have most votes: they *share* the probability equally; it
 goes to the one that is more *common* over all items (those equally common share it); or to one

@@ -21,8 +21,6 @@ from sfumato.labels.aggregate.result import Fit, Interval
 from sfumato.labels.aggregate.shares import normalised
 from sfumato.provenance import Setting
 
-__all__ = ["shrunk_shares"]
-
 LEAST, MOST = 1e-6, 1e4
 """Bounds of a Dirichlet parameter: perfect agreement would send some to zero or infinity."""
 

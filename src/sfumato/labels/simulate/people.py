@@ -1,9 +1,4 @@
-"""Turn labels into the votes of simulated people, each with a confusion matrix.
-
-A voter sees a class (drawn from the item's distribution, or the item's label) and says what
-the row of that class in their confusion matrix says. Skill is the diagonal; a spammer's rows
-are all alike.
-"""
+"""Turn labels into answers of simulated people: votes, yes or no or unsure, triplets."""
 
 import json
 from collections.abc import Sequence
@@ -32,6 +27,12 @@ from sfumato.labels.simulate.crowd import (
     who_answers_what,
 )
 from sfumato.provenance import Provenance, Setting, Step
+
+# Turn labels into the votes of simulated people, each with a confusion matrix.
+#
+# A voter sees a class (drawn from the item's distribution, or the item's label) and says what
+# the row of that class in their confusion matrix says. Skill is the diagonal; a spammer's rows
+# are all alike.
 
 Seen = Literal["distribution", "label"]
 """What a voter sees: a class drawn anew from the item's distribution, or its most probable one."""

@@ -22,8 +22,6 @@ from sfumato.errors import DataError, MissingPackage, SfumatoError
 from sfumato.learn.sweep.cell import Cell, CellResult, function_name
 from sfumato.learn.sweep.store import Encoded, encode
 
-__all__ = ["Outcome", "Trouble", "attempt", "on_cluster", "on_cores"]
-
 INSTALL = (
     "{} is needed to run sweeps and is not installed. Install it: pip install 'sfumato[cluster]'"
 )

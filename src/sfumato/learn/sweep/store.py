@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.learn.sweep.cell import Cell, CellResult, function_name
 
-__all__ = ["Done", "Encoded", "Failed", "encode", "open_folder", "read", "write", "write_failure"]
-
 UNFINISHED = ".part"
 STALE_SECONDS = 3600.0
 """An unfinished file this old belongs to nobody who is still writing."""

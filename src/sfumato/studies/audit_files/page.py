@@ -5,12 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.evaluation.metrics import METRICS
 from sfumato.reporting.draw import Basis, Drawing, save
 from sfumato.reporting.figures import curves, galleries, scores
 from sfumato.reporting.page import Block, Page, Section, Text, write
 from sfumato.reporting.tables import How, Table
-from sfumato.reporting.text import Finding, Measure
+from sfumato.reporting.text import Finding
 from sfumato.studies.audit_files.found import TABLES, AuditedFiles
 from sfumato.studies.audit_files.sentences import NAMED
 
@@ -56,9 +55,6 @@ def _blocks(audited: AuditedFiles) -> dict[str, list[Block]]:
     """Figures and tables by part; tables show their first rows."""
     tables, marked = audited.tables, audited.simulated
     basis = Basis(marked, items=audited.facts.get("people", {}).get("items", 0))
-    measures = {
-        each.name: Measure(each.title, each.better, each.meaning) for each in METRICS.values()
-    }
     drawn: dict[str, list[Block]] = {}
 
     def put(part: str, *names: str) -> None:
@@ -87,7 +83,7 @@ def _blocks(audited: AuditedFiles) -> dict[str, list[Block]]:
         over = "items" if len(seeds) == 1 else "seeds and items"
         basis_of_modes = Basis(marked, audited.facts["mode_shift"]["items"], seeds, over)
         drawn.setdefault("Softness or a shifted mode", []).append(
-            scores.mode_shift(kept, measures, basis_of_modes)
+            scores.mode_shift(kept, basis_of_modes)
         )
     if "data_map" in tables:
         mapped = audited.facts["data_map"]

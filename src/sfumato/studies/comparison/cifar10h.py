@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data import cifar10
+from sfumato.data import load as load_images
 from sfumato.errors import DataError
 from sfumato.evaluation.score import ensemble
 from sfumato.judgments.formats import read
@@ -65,7 +65,7 @@ def load(
     """
     if folder is None:
         raise DataError("The study needs CIFAR-10H: set SFUMATO_DATA to the folder of data sets.")
-    pictures = cifar10.load("test", folder)
+    pictures = load_images("cifar10", "test", folder)
     votes = read(folder / "cifar10h" / "cifar10h-counts.npy", "cifar10h", ReadOptions())
     assert isinstance(votes, Judgments)
     original = pictures.original()
@@ -110,7 +110,7 @@ def _training_images(folder: Path, rows: Sequence[int]) -> Far | None:
     """CIFAR-10 training images under names that test images do not have."""
     if not len(rows):
         return None
-    found = cifar10.load("train", folder, items=[str(row) for row in rows])
+    found = load_images("cifar10", "train", folder, items=[str(row) for row in rows])
     items = tuple(f"train/{item}" for item in found.items)
     labels = LabelSet(items, found.classes, found.original().probs, provenance=found.provenance)
     return Far(Examples(items, found.images), labels)

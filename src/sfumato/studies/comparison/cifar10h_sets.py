@@ -6,9 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data import cifar10_1, cinic10
-from sfumato.data.fetch import Dataset
-from sfumato.data.images import ImageSet
+from sfumato.data import DATASETS, ImageSet, load
 from sfumato.evaluation.corruptions import corrupt
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
@@ -74,26 +72,26 @@ def further(
 
     ``most`` takes that many images of a collection at random, always the same.
     """
-    known: dict[str, tuple[Dataset, Callable[[], ImageSet]]] = {
-        V6: (cifar10_1.DATASET, lambda: cifar10_1.load("v6", folder)),
-        V4: (cifar10_1.DATASET, lambda: cifar10_1.load("v4", folder)),
-        CINIC: (cinic10.DATASET, lambda: cinic10.load("test", "imagenet", folder)),
+    known: dict[str, tuple[str, Callable[[], ImageSet]]] = {
+        V6: ("cifar10.1", lambda: load("cifar10.1", "v6", folder)),
+        V4: ("cifar10.1", lambda: load("cifar10.1", "v4", folder)),
+        CINIC: ("cinic10", lambda: load("cinic10", "test", folder, subset="imagenet")),
     }
     found, missing = {}, []
-    for name, (dataset, load) in known.items():
+    for name, (dataset, load_images) in known.items():
         if name not in wanted:
             continue
-        if all((folder / file.path).exists() for file in dataset.files):
-            found[name] = _sampled(load(), most, name)
+        if DATASETS[dataset].presence(folder) == "all":
+            found[name] = _sampled(load_images(), most, name)
         else:
             missing.append(
-                f"{name} is not in the folder of data sets (`sfumato data get {dataset.name}`), "
+                f"{name} is not in the folder of data sets (`sfumato data get {dataset}`), "
                 "so nothing is tested on it."
             )
     if IMAGENET_FAR in wanted:
         missing.append(
             f"{IMAGENET_FAR} is not published as files and needs ImageNet itself, so nothing is "
-            "tested on it; sfumato.data.class_map builds such a set."
+            "tested on it; sfumato.data.remap builds such a set."
         )
     return found, tuple(missing)
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.data import cifar10, cifar10s
+from sfumato.data import load as load_images
+from sfumato.data import load_split
 from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -93,14 +94,14 @@ def load(folder: Path | None) -> Known:
     """Images, original labels, votes and soft answers of the 10,000 test images."""
     if folder is None:
         raise DataError("The study needs CIFAR-10S: set SFUMATO_DATA to the folder of data sets.")
-    pictures = cifar10.load("test", folder)
+    pictures = load_images("cifar10", "test", folder)
     people, soft = _votes_and_answers(folder)
     confused = confusion_distances(people)
     crowds = {
         name: build(soft, recipe, distances=confused if "semantic" in recipe else None).crowd
         for name, recipe in VARIETIES.items()
     }
-    split = cifar10s.paper_split(folder)
+    split = load_split("cifar10s", folder)
     first = crowds["T2 clamp"].mean()
     return Known(
         examples=Examples(pictures.items, pictures.images),

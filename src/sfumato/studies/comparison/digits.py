@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data import digits
+from sfumato.data import load as load_images
+from sfumato.data.digits import label_by_neighbours
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.alter import majority_labels, matched_smoothing
 from sfumato.labels.build import build
@@ -30,10 +31,10 @@ SHARES = (0.7, 0.1, 0.2)
 
 def load(folder: Path | None) -> Known:
     """Digits, original labels, and six simulated people's first and second guesses about each."""
-    pictures = digits.load()
+    pictures = load_images("digits")
     answers = simulate(
         "top-two",
-        digits.what_people_would_see(pictures),
+        label_by_neighbours(pictures),
         per_item=PER_ITEM,
         annotators=ANNOTATORS,
         rng=np.random.default_rng(0),

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.intervals import over_seeds, paired_t
 from sfumato.evaluation.metrics import METRICS
 from sfumato.scores import Difference, Score
+from sfumato.stats import paired_t, student_interval
 
 __all__ = [
     "ByFold",
@@ -123,7 +123,7 @@ def _over_seeds(
     what: What, first: str, second: str, apart: NDArray[np.float64], seeds: Sequence[int]
 ) -> Difference:
     network, against, metric = what
-    low, high = over_seeds(apart)
+    low, high = student_interval(apart)
     tested = len(seeds) > 1
     return Difference(
         metric,
@@ -135,7 +135,7 @@ def _over_seeds(
         low=low if tested else None,
         high=high if tested else None,
         interval="seeds",
-        p=paired_t(apart, rng=np.random.default_rng(0)) if tested else None,
+        p=paired_t(apart) if tested else None,
         test="paired t" if tested else "",
         seeds=tuple(seeds),
     )

@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from sfumato.evaluation.intervals import over_seeds, paired_t
 from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.strata import strata_of
 from sfumato.labels.compare import total_variation
@@ -26,6 +25,7 @@ from sfumato.learn.folds import Split
 from sfumato.learn.sweep import Done, Failed
 from sfumato.provenance import is_simulated
 from sfumato.scores import Difference, Score
+from sfumato.stats import paired_t, student_interval
 from sfumato.studies.cell import attack_name, corruption_name
 from sfumato.studies.comparison.cell import spoilt_name
 from sfumato.studies.comparison.ladder import (
@@ -266,7 +266,7 @@ def _whole(by_seed: Mapping[int, list[_Value]], folds: int) -> dict[int, _Value]
 
 def _score(what: _What, arm: str, by_seed: Mapping[int, _Value]) -> Score:
     values = np.array([each.value for each in by_seed.values()])
-    low, high = over_seeds(values)
+    low, high = student_interval(values)
     return Score(
         what.metric,
         float(values.mean()),
@@ -294,7 +294,7 @@ def _difference(
     if not shared:
         return None
     apart = np.array([one[seed].value - other[seed].value for seed in shared])
-    low, high = over_seeds(apart)
+    low, high = student_interval(apart)
     tested = len(shared) > 1 and bool(np.isfinite(apart).all())
     return Difference(
         what.metric,
@@ -307,7 +307,7 @@ def _difference(
         low=_end(low),
         high=_end(high),
         interval="seeds",
-        p=paired_t(apart, rng=np.random.default_rng(0)) if tested else None,
+        p=paired_t(apart) if tested else None,
         test="paired t" if tested else "",
         items=min(one[shared[0]].items, other[shared[0]].items),
         seeds=tuple(shared),

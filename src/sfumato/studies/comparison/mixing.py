@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data import cifar10, cifar10_official, cifar10h, cifar10s, hmix
-from sfumato.data.fetch import locate
+from sfumato.data import load as load_images
+from sfumato.data import load_split, locate, official_archive
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.datasets import read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
@@ -64,17 +64,17 @@ JPEG_COPY = (
 
 def load(folder: Path | None) -> Known:
     """Images, votes, soft labels extended by simulated people, and what people saw in mixes."""
-    pictures = cifar10.load("test", folder)
-    votes = _judgments(locate(cifar10h.DATASET, "cifar10h-counts.npy", folder), "cifar10h")
+    pictures = load_images("cifar10", "test", folder)
+    votes = _judgments(locate("cifar10h", "cifar10h-counts.npy", folder), "cifar10h")
     people = build(votes, "votes").crowd.mean()
-    split = cifar10s.paper_split(folder)
+    split = load_split("cifar10s", folder)
     parts = {
         name: tuple(item for item, part in split.items() if part == name)
         for name in ("train", "test")
     }
-    answers = _judgments(locate(cifar10s.DATASET, "raw_human_data.csv", folder), "cifar10s")
+    answers = _judgments(locate("cifar10s", "raw_human_data.csv", folder), "cifar10s")
     soft = _extended(answers, people.take(parts["train"]))
-    seen = read_hmix(locate(hmix.DATASET, "hmix_infer_mixing_factor.csv", folder), ReadOptions())
+    seen = read_hmix(locate("hmix", "hmix_infer_mixing_factor.csv", folder), ReadOptions())
     return Known(
         examples=Examples(pictures.items, pictures.images),
         labels={
@@ -85,7 +85,7 @@ def load(folder: Path | None) -> Known:
         },
         parts=parts,
         percepts=percepts_of(replace(seen, table=seen.table.filter(OF_THESIS))),
-        missing=() if cifar10_official.archive(folder) else (JPEG_COPY,),
+        missing=() if official_archive(folder) else (JPEG_COPY,),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data import mnist
+from sfumato.data import load as load_images
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
@@ -24,7 +24,10 @@ def load(folder: Path | None) -> Known:
     """All digits; those to learn and those to test have names of their own."""
     if folder is None:
         raise DataError("The study needs MNIST: set SFUMATO_DATA to the folder of data sets.")
-    parts = {"train": mnist.load("train", folder), "test": mnist.load("test", folder)}
+    parts = {
+        "train": load_images("mnist", "train", folder),
+        "test": load_images("mnist", "test", folder),
+    }
     labels = {name: _labels(name, images) for name, images in parts.items()}
     items = tuple(item for one in labels.values() for item in one.items)
     probs = np.concatenate([one.probs for one in labels.values()])

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 from scipy.stats import wasserstein_distance
 
-from sfumato.evaluation.intervals import over_seeds, paired_t
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.learn.sweep import Done
 from sfumato.scores import Difference
+from sfumato.stats import paired_t, student_interval
 
 if TYPE_CHECKING:
     from sfumato.studies.comparison.measured import Trained
@@ -100,7 +100,7 @@ def _difference(
     if not seeds:
         return None
     apart = np.array([sides[0][seed] - sides[1][seed] for seed in seeds])
-    low, high = over_seeds(apart)
+    low, high = student_interval(apart)
     tested = len(seeds) > 1
     return Difference(
         DISTANCE,
@@ -112,7 +112,7 @@ def _difference(
         low=low if tested else None,
         high=high if tested else None,
         interval="seeds",
-        p=paired_t(apart, rng=np.random.default_rng(0)) if tested else None,
+        p=paired_t(apart) if tested else None,
         test="paired t" if tested else "",
         seeds=tuple(seeds),
     )

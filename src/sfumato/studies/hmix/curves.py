@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.intervals import percentiles
 from sfumato.labels.mixing import logistic
+from sfumato.stats import percentile_interval
 from sfumato.studies.hmix.resampling import ends_of, group_means
 
 __all__ = ["BEND", "class_pairs", "fitted_logistics"]
@@ -102,7 +102,7 @@ def bend(coefficients: Values, means: Values) -> Values:
 
 
 def _row(drawn: Values) -> tuple[float, float, float]:
-    return float(drawn[0]), *percentiles(drawn[1:])
+    return float(drawn[0]), *percentile_interval(drawn[1:])
 
 
 def _off(

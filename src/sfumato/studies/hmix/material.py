@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
 
-from sfumato.data import cifar10, cifar10h, cifar10s, hmix
-from sfumato.data.fetch import locate
-from sfumato.data.images import ImageSet
+from sfumato.data import ImageSet, load, load_split, locate
 from sfumato.judgments.formats.datasets import CIFAR10, read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.tables import load_array
@@ -55,11 +53,11 @@ class Material:
 
 def read_material(folder: Path | None) -> Material:
     """Read everything; a missing file is an error that says where to get it."""
-    answers = read_hmix(locate(hmix.DATASET, "hmix_infer_mixing_factor.csv", folder), ReadOptions())
-    midpoints = [read_hmix(locate(hmix.DATASET, name, folder), ReadOptions()) for name in MIDPOINTS]
+    answers = read_hmix(locate("hmix", "hmix_infer_mixing_factor.csv", folder), ReadOptions())
+    midpoints = [read_hmix(locate("hmix", name, folder), ReadOptions()) for name in MIDPOINTS]
     released, consistent = _soft_labels(folder)
-    images = cifar10.load("test", folder)
-    split = cifar10s.paper_split(folder)
+    images = load("cifar10", "test", folder)
+    split = load_split("cifar10s", folder)
     steps = (*answers.provenance, *(one.provenance[0] for one in midpoints), *images.provenance)
     return Material(
         inferred=_with_endpoints(_in_parts(answers.table), folder),
@@ -86,7 +84,7 @@ def _in_parts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_endpoints(table: pl.DataFrame, folder: Path | None) -> pl.DataFrame:
-    counts = load_array(locate(cifar10h.DATASET, "cifar10h-counts.npy", folder), dimensions=2)
+    counts = load_array(locate("cifar10h", "cifar10h-counts.npy", folder), dimensions=2)
     entropies = pl.Series(entropy(counts, axis=1))  # nats; the rows are normalised
     return table.with_columns(
         entropies.gather(table[f"{which}_item"].cast(pl.Int64)).alias(f"{which}_entropy")
@@ -97,7 +95,7 @@ def _with_endpoints(table: pl.DataFrame, folder: Path | None) -> pl.DataFrame:
 def _soft_labels(folder: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The released labels of mixed images with their authors, and ours of the same answers."""
     answers = read_hmix_labels(
-        locate(hmix.DATASET, "hmix_categorical_soft_labels.csv", folder), ReadOptions()
+        locate("hmix", "hmix_categorical_soft_labels.csv", folder), ReadOptions()
     )
     wanted = [
         LabelSettings("top2-clamp", rule=rule, keep=("repeats",))
@@ -105,7 +103,7 @@ def _soft_labels(folder: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     ]
     near, ours = (make_labels(answers, settings).crowd for settings in wanted)
     stored = read_crowd_labels(
-        locate(hmix.DATASET, "hmix_individ_soft_labels.json", folder), classes=CIFAR10
+        locate("hmix", "hmix_individ_soft_labels.json", folder), classes=CIFAR10
     )
     return _table(_authored(stored, near)), _table(ours)
 

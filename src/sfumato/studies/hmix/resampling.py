@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.intervals import Interval, percentiles
+from sfumato.stats import Interval, percentile_interval
 
 __all__ = [
     "correlation",
@@ -104,7 +104,7 @@ def group_means(values: Values, groups: NDArray[np.int64], weights: Values) -> V
 
 def ends_of(drawn: Values) -> tuple[float, Interval]:
     """The estimate, which comes first, and its 95 % interval from the draws after it."""
-    return float(drawn[0]), percentiles(drawn[1:])
+    return float(drawn[0]), percentile_interval(drawn[1:])
 
 
 def _divided(sums: Values, counts: Values) -> Values:

@@ -4,12 +4,32 @@ from sfumato.studies.data import Measure
 from sfumato.studies.measures.doubt import correlations, doubt, entropies
 from sfumato.studies.measures.duplicates import duplicates
 from sfumato.studies.measures.dynamics import convergence, data_maps
+from sfumato.studies.measures.gaps import gains, ladder, levels, resonance, wins
 from sfumato.studies.measures.interest import items_of_interest
 from sfumato.studies.measures.modes import modes
+from sfumato.studies.measures.trained import (
+    arms,
+    history,
+    references,
+    reliability,
+    scores,
+    tracking,
+)
 
 __all__ = ["MEASURES"]
 
 MEASURES: dict[str, Measure] = {
+    "scores": scores,
+    "ladder": ladder,
+    "gains": gains,
+    "levels": levels,
+    "resonance": resonance,
+    "wins": wins,
+    "references": references,
+    "arms": arms,
+    "history": history,
+    "tracking": tracking,
+    "reliability": reliability,
     "duplicates": duplicates,
     "doubt": doubt,
     "correlations": correlations,

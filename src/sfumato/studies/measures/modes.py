@@ -12,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluation import mode_shift
-from sfumato.evaluation.intervals import bootstrap_items, over_seeds
 from sfumato.evaluation.metrics import metric_named
 from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
+from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData
 from sfumato.studies.measures.rows import (
     LEARNT_ORIGINAL,
@@ -47,7 +47,7 @@ def modes(data: StudyData, predictions: Predictions) -> Findings:
     rng, rows, tables = data.rng("modes"), [], []
     for network in study.networks:
         believed = {
-            arm: beliefs_by_seed(predictions, arm, network, part) for arm in study.arm_names
+            arm: beliefs_by_seed(data, predictions, arm, network) for arm in study.arm_names
         }
         first = next((run for runs in believed.values() for run in runs.values()), None)
         if first is None:
@@ -136,9 +136,9 @@ def _vote_rows(
         )
         row = replace(blank, value=float(apart.mean()), seeds=seeds)
         if len(seeds) > 1:
-            found.append(with_interval(row, *over_seeds(apart.mean(axis=1)), "seeds"))
+            found.append(with_interval(row, *student_interval(apart.mean(axis=1)), "seeds"))
         else:
-            ends = bootstrap_items(apart[0], rng=rng, draws=draws)
+            ends = bootstrap_interval(apart[0], rng=rng, draws=draws)
             found.append(with_interval(row, *ends, "items"))
     whole, vote, rest = found
     between = replace(blank, stratum="vote - softness", seeds=vote.seeds)

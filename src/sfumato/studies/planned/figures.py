@@ -6,12 +6,11 @@ import numpy as np
 import polars as pl
 
 from sfumato.planning.advise import Task
-from sfumato.planning.annotators import MEASURES, expected_error
+from sfumato.planning.annotators import expected_error
 from sfumato.planning.worlds import Point
 from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures import against_annotators
 from sfumato.reporting.figures.scores import mark_cell
-from sfumato.reporting.text import Measure
 from sfumato.studies.informativeness.components import component_curves
 from sfumato.studies.informativeness.figures import (
     dimension_maps,
@@ -107,10 +106,8 @@ def _people(planned: Planned) -> tuple[Drawing, ...]:
         for at, each in enumerate(planned.pilots)
     ]
     items = max(len(each.crowd.items) for each in planned.pilots)
-    measures = {ERROR: Measure(MEASURES[ERROR].split(" that lies")[0] + " off", "lower")}
     drawn = against_annotators(
-        pl.concat(curves),
-        measures,
+        pl.concat(curves).with_columns(metric=pl.lit("label_error")),
         Basis(simulated=False, items=items, interval="items"),
         title="What is left of a label's error with M people an item",
     )

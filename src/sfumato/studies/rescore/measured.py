@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.alignment import concentration_curve, share_in_top
 from sfumato.evaluation.cartography import bars, same_top_other_rest
-from sfumato.evaluation.intervals import paired_items
 from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.references import class_oracle, class_oracle_labels, entropy_floor
 from sfumato.evaluation.score import ensemble, evaluate
@@ -18,6 +17,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.provenance import Setting
 from sfumato.scores import Difference, Score
+from sfumato.stats import paired_items
 from sfumato.studies.rescore.stored import BEST, CLOSEST
 from sfumato.studies.rescore.study import RescoreStudy
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from sfumato.data import cifar10
+from sfumato.data import load
 from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -38,7 +38,7 @@ def run_rescore(
     assert isinstance(votes, Judgments)
     people = build(votes, "votes").crowd.mean()
     networks = read_stored(data, people.classes)
-    pictures = cifar10.load("test", data)
+    pictures = load("cifar10", "test", data)
     start_folder(
         folder,
         kind="rescore",

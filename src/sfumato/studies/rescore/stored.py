@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfumato.data.cifar10h_predictions import DATASET
-from sfumato.data.fetch import locate
+from sfumato.data import locate
 from sfumato.evaluation.predictions import read_predictions
 from sfumato.labels.labelset import LabelSet
 
@@ -33,6 +32,8 @@ def read_stored(folder: Path | None, classes: Sequence[str]) -> dict[str, LabelS
     A missing file is an error that says how to get it.
     """
     return {
-        name: read_predictions(locate(DATASET, f"{file}.npz", folder), classes=classes)
+        name: read_predictions(
+            locate("cifar10h-predictions", f"{file}.npz", folder), classes=classes
+        )
         for name, file in STORED.items()
     }
