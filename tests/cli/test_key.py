@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.cli.key import study_key
+from sfumato.cli.reading import study_key
 
 
 def test_given_key_stands() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from sfumato.cli.progress import progress
+from sfumato.cli.printing import progress
 
 
 def test_short_work_writes_nothing_elsewhere_than_on_a_terminal(
@@ -15,7 +15,7 @@ def test_short_work_writes_nothing_elsewhere_than_on_a_terminal(
 def test_long_work_writes_plain_lines(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfumato.cli.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("sfumato.cli.printing.QUIET_SECONDS", 0.0)
 
     with progress("Reading") as advance:
         advance(1, 2)

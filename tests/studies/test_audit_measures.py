@@ -16,7 +16,7 @@ from sfumato.evaluation.cartography import steadiness
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Done, Failed
+from sfumato.learn.sweep import FinishedCell, FailedCell
 from sfumato.provenance import Step
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.data import (
@@ -44,7 +44,7 @@ EPOCHS = 12
 Floats = NDArray[np.float64]
 
 
-class Kept(Done):
+class Kept(FinishedCell):
     """A finished cell whose arrays are at hand."""
 
     def __init__(self, arrays: Mapping[str, NDArray[np.floating]]) -> None:
@@ -135,7 +135,7 @@ def predictions(data: StudyData) -> Predictions:
 def without(predictions: Predictions, *keys: tuple[str, int]) -> Predictions:
     """The same predictions with some cells failed."""
     failed = [
-        run.with_result(Failed(None, "", "out of memory"))  # type: ignore[arg-type]
+        run.with_result(FailedCell(None, "", "out of memory"))  # type: ignore[arg-type]
         if (run.key.arm, run.key.seed) in keys
         else run
         for run in predictions.runs

@@ -8,7 +8,7 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress
+from sfumato.cli.printing import progress
 
 if TYPE_CHECKING:
     from sfumato.data import ImageSet
@@ -122,7 +122,7 @@ def _made(recipe: "AmbiguousRecipe", pictures: "ImageSet", labels: "LabelSet") -
 
 
 def _show(facts: Mapping[str, Any], *, given_pictures: int) -> None:
-    import sfumato.cli.show as show
+    import sfumato.cli.printing as show
 
     show.say(
         f"SYNTHETIC images. Learnt from {facts['learnt_from']:,} of {given_pictures:,} pictures; "

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import notify, print_json, progress
 
 if TYPE_CHECKING:
     from sfumato.studies.audit import Audit
@@ -112,7 +111,7 @@ def _audited(sources: "AuditSources", settings: "AuditSettings") -> "Audit":
     with progress("Auditing") as advance:
         audited = audits.audit(sources, settings, advance=advance)
     for remark in audited.remarks:
-        say(remark)
+        notify(remark)
     return audited
 
 
@@ -139,36 +138,36 @@ def _tell(audited: "Audit", written: Sequence[str], folder: Path | None, *, as_j
 
 
 def _show(audited: "Audit") -> None:
-    import sfumato.cli.show as show
+    from sfumato.cli import printing
 
     rows = {
         name: audited.tables[name].to_dicts() if name in audited.tables else []
         for name in ("strata", "leaderboard", "correlations")
     }
     if audited.simulated:
-        show.say("SIMULATED people or models are behind these numbers.\n")
+        printing.print_line("SIMULATED people or models are behind these numbers.\n")
     for number, (part, findings) in enumerate(audited.findings.items()):
-        show.say(f"\n{part}" if number else part)
+        printing.print_line(f"\n{part}" if number else part)
         for one in findings:
-            show.say(f"- {one.text}")
+            printing.print_line(f"- {one.text}")
         if part == "People":
             _strata(rows["strata"])
         if part == "Models" and rows["leaderboard"]:
-            show.leaderboard(rows["leaderboard"])
+            printing.print_leaderboard(rows["leaderboard"])
     _correlations(rows["correlations"])
 
 
 def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
-    import sfumato.cli.show as show
+    from sfumato.cli import printing
 
-    show.tabulate(
+    printing.print_table(
         "Strata of label variation, with 95 % intervals over items",
         ("stratum", "items", "share"),
         [
             (
                 row["stratum"],
                 f"{row['items']:,}",
-                show.bracketed(row["share"], row["low"], row["high"]),
+                printing.format_interval(row["share"], row["low"], row["high"]),
             )
             for row in rows
         ],
@@ -176,16 +175,16 @@ def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
-    import sfumato.cli.show as show
+    from sfumato.cli import printing
 
-    show.tabulate(
+    printing.print_table(
         "Signals of ambiguity: rank correlations with 95 % intervals over items",
         ("first", "second", "rho", "items"),
         [
             (
                 row["first"],
                 row["second"],
-                show.bracketed(row["rho"], row["low"], row["high"]),
+                printing.format_interval(row["rho"], row["low"], row["high"]),
                 f"{row['items']:,}",
             )
             for row in rows

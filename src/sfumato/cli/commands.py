@@ -5,18 +5,18 @@ from typing import Annotated
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.ambiguous import ambiguous
+from sfumato.cli.images import ambiguous
 from sfumato.cli.audit import audit
 from sfumato.cli.elicit import elicit_app
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.label import label
-from sfumato.cli.mix import mix
+from sfumato.cli.images import mix
 from sfumato.cli.plan import plan
-from sfumato.cli.printing import print_found
-from sfumato.cli.progress import progress
+from sfumato.cli.printing import print_result
+from sfumato.cli.printing import progress
 from sfumato.cli.reading import quality_rules, read_any, read_options
 from sfumato.cli.run import report, results, run
-from sfumato.cli.simulate import simulate
+from sfumato.cli.label import simulate
 from sfumato.errors import DataError
 
 __all__ = ["app"]
@@ -72,21 +72,21 @@ def describe(
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
 
-    import sfumato.cli.show as show
+    import sfumato.cli.printing as show
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
 
     found = read_any(file, format_, read_options(classes, question, key), strict)
     if not isinstance(found, Judgments):
-        print_found(describe_other(found), as_json, show.other)
+        print_result(describe_other(found), as_json, show.other)
         return
     rng = np.random.default_rng(seed)
     description = describe_judgments(found, rules=quality_rules(rules), rng=rng)
     if compare:
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
-    print_found({"file": file.name, **description}, as_json, show.description)
+    print_result({"file": file.name, **description}, as_json, show.description)
 
 
 @app.command()
@@ -111,10 +111,10 @@ def convert(
 @data_app.command("list")
 def data_list(as_json: given.AsJson = False) -> None:
     """The data sets, with their licences and whether they are here."""
-    import sfumato.cli.show as show
+    import sfumato.cli.printing as show
     from sfumato.data import listing
 
-    print_found({"datasets": listing()}, as_json, show.datasets)
+    print_result({"datasets": listing()}, as_json, show.datasets)
 
 
 @data_app.command("get")
@@ -135,11 +135,11 @@ def data_check(
     as_json: given.AsJson = False,
 ) -> None:
     """Compare the files of a data set with their checksums."""
-    import sfumato.cli.show as show
+    import sfumato.cli.printing as show
     from sfumato.data import check
 
     rows = check(name)
-    print_found({"files": rows}, as_json, show.files)
+    print_result({"files": rows}, as_json, show.files)
     if any(row["state"] != "present" for row in rows):
         raise DataError(f"Some files of {name} are missing or changed (see above).")
 

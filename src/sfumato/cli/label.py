@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_found
-from sfumato.cli.progress import progress
+from sfumato.cli.printing import print_result
+from sfumato.cli.printing import progress
 from sfumato.cli.reading import names_in, quality_rules, read_judgments, read_options
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
-    from sfumato.labels.make import Made
+    from sfumato.labels.make import Labelling
 
 __all__ = ["label"]
 
@@ -44,7 +44,7 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
-    import sfumato.cli.show as show
+    import sfumato.cli.printing as show
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
@@ -72,7 +72,7 @@ def label(
     with progress("Writing"):
         _write(made, judgments, files, per_annotator=per_annotator)
     summary = show.summary_of(judgments, made, per_annotator=per_annotator)
-    print_found({"written": str(output), **summary}, as_json, show.labelled)
+    print_result({"written": str(output), **summary}, as_json, show.labelled)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     return None if name is None else find(rules, name, what="rule")
 
 
-def _write(made: "Made", judgments: "Judgments", files: _Files, *, per_annotator: bool) -> None:
+def _write(
+    made: "Labelling", judgments: "Judgments", files: _Files, *, per_annotator: bool
+) -> None:
     from sfumato.labels.build.distances import confusion_distances, write_distances
     from sfumato.labels.files import write_labels, write_table
     from sfumato.labels.make import everything_left_out, interval_table

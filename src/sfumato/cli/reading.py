@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import progress, notify
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_any(file: Path, format_: str, options: "ReadOptions", strict: bool) -> 
     if strict:
         refuse_rejected(found)
     if found.rejected:
-        say(
+        notify(
             f"Rows set aside: {len(found.rejected):,}, the first in {found.rejected[0]}. "
             "`sfumato describe` lists the reasons; --strict makes this an error."
         )
@@ -56,7 +56,7 @@ def read_judgments(file: Path, format_: str, options: "ReadOptions", strict: boo
 
 def read_options(classes: Path | None, question: str | None, key: str | None) -> "ReadOptions":
     """What a user says about a file."""
-    from sfumato.cli.key import study_key
+    from sfumato.cli.reading import study_key
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
 
     named = None if classes is None else read_classes(classes)

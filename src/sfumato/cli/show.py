@@ -9,7 +9,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
-    from sfumato.labels.make import Made
+    from sfumato.labels.make import Labelling
 
 __all__ = [
     "bracketed",
@@ -73,7 +73,7 @@ def labelled(found: Mapping[str, Any]) -> None:
         say(found["hint"])
 
 
-def summary_of(judgments: "Judgments", made: "Made", *, per_annotator: bool) -> dict[str, Any]:
+def summary_of(judgments: "Judgments", made: "Labelling", *, per_annotator: bool) -> dict[str, Any]:
     """What ``label`` prints, as plain numbers."""
     from sfumato.labels.make import default_aggregator
     from sfumato.provenance import is_simulated

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.cli.show import say, tabulate
+from sfumato.cli.printing import print_line, print_table
 
 __all__ = ["held_out"]
 
@@ -12,7 +12,7 @@ __all__ = ["held_out"]
 def held_out(found: Mapping[str, Any]) -> None:
     """How true to life each kind of habits is."""
     first = found["checks"][0]
-    say(
+    print_line(
         f"Fitted to {first['fitted_answers']:,} answers, compared with {first['tested_answers']:,} "
         f"of {first['tested_people']:,} people: half of the {found['held_out']} is held out."
     )
@@ -31,8 +31,8 @@ def held_out(found: Mapping[str, Any]) -> None:
             for row in check["marginals"]
         ]
         header = ("", "real [95 %]", "simulated", "within", "difference", "p")
-        tabulate(f"Habits {check['habits']}", header, rows)
-    say(
+        print_table(f"Habits {check['habits']}", header, rows)
+    print_line(
         "\nwithin: the simulated value lies in the interval of the real one, over people. "
         "difference: 95 %\nof simulated − real, both halves' people resampled. p: "
         "Kolmogorov–Smirnov distance (spread: its\ndifference), people swapped with their "

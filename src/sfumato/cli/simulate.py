@@ -8,8 +8,8 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress
-from sfumato.cli.reading import assigned, read_judgments, read_options
+from sfumato.cli.printing import progress
+from sfumato.cli.reading import parse_numbers, read_judgments, read_options
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def simulate(
         kind,
         per_item=per_item,
         annotators=people,
-        parameters=assigned(settings or [], what=f"the simulator {kind!r}"),
+        parameters=parse_numbers(settings or [], what=f"the simulator {kind!r}"),
         model=model,
         save_model=save_model,
         habits=_habits(habits),
@@ -197,8 +197,8 @@ def _plain(value: Any) -> Any:
 
 
 def _tell(found: dict[str, Any], *, as_json: bool) -> None:
-    import sfumato.cli.show as show
-    from sfumato.cli.show_held_out import held_out
+    import sfumato.cli.printing as show
+    from sfumato.cli.label import held_out
 
     if as_json:
         print_json(_plain(found))

@@ -22,7 +22,7 @@ from scipy.special import entr
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import TIE, require_same_rows, top_class
-from sfumato.labels.alter import apportioned
+from sfumato.labels.alter import apportion
 from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, non_max_mass
@@ -207,7 +207,7 @@ def difficulty_split(
     groups = {
         key: [strata[key][k] for k in rng.permutation(len(strata[key]))] for key in sorted(strata)
     }
-    sizes = apportioned([len(group) for group in groups.values()], shares)
+    sizes = apportion([len(group) for group in groups.values()], shares)
     parts: tuple[set[str], set[str], set[str]] = set(), set(), set()
     for group, (first, second, _) in zip(groups.values(), sizes, strict=True):
         chosen = (group[:first], group[first : first + second], group[first + second :])

@@ -244,8 +244,8 @@ def _gain(
     if total.clear and everywhere:
         part, whole = (step(first, "original", everywhere) for first in ("majority", target))
         low, high = _share_interval(part, whole, rng=rng, draws=draws)
-        value = mean_of_defined(part.mean(axis=0)) / mean_of_defined(whole.mean(axis=0))
-        share = Estimate(value, low, high, everywhere)
+        ratio = mean_of_defined(part.mean(axis=0)) / mean_of_defined(whole.mean(axis=0))
+        share = Estimate(ratio, low, high, everywhere)
     sentence = _sentence(target, on, metric.title, total, by_mode, by_softness, share)
     return Gain(target, on, metric.name, total, by_mode, by_softness, share, sentence)
 

@@ -86,6 +86,36 @@ def effective_dimensionality(curve: Floats, rho: float) -> int | None:
     return int(reached[0]) + 1 if len(reached) else None
 
 
+CURVE_SCHEMA = {
+    "items": pl.Int64(),
+    "classes": pl.Int64(),
+    "dimensions": pl.Int64(),
+    "seed": pl.Int64(),
+    "kept": pl.Int64(),
+    "rho": pl.Float64(),
+    "soft": pl.Float64(),
+    "effective": pl.Int64(),
+}
+
+
+def component_curves(points: Sequence[Point]) -> pl.DataFrame:
+    """ρ of the first 1, 2, … principal components in the world of each point (S1-F2).
+
+    Columns ``items``, ``classes``, ``dimensions``, ``seed``, ``kept`` (components), ``rho``, and
+    on every row ``soft``, the ρ of soft labels in this world, with ``effective``, the fewest
+    components that reach it. What is asked at the points is not read.
+    """
+    rows: list[tuple[float | int | None, ...]] = []
+    for point in points:
+        soft = simulate_point(replace(point, asks=(Ask("soft"),), flipped=0.0))["rows"][0]
+        task = (point.items, point.classes, point.dimensions, point.seed)
+        rows += [
+            (*task, place + 1, float(rho), soft["rho"], soft["effective"])
+            for place, rho in enumerate(pca_curve(world_at(point).points))
+        ]
+    return pl.DataFrame(rows, schema=CURVE_SCHEMA, orient="row")
+
+
 def ratio_correlation(found: pl.DataFrame) -> pl.DataFrame:
     """Pearson's r of information ratio and effective dimensionality over n and k (S1-36).
 
@@ -267,7 +297,7 @@ def means(table: pl.DataFrame) -> pl.DataFrame:
     possible = [all_constraints(n, k) for n, k in table.select("items", "classes").iter_rows()]
     told = table.with_columns(ratio=pl.col("constraints") / pl.Series(possible, dtype=pl.Float64))
     others = told.group_by(SETTINGS).agg(pl.col("ratio", "effective").mean())
-    found = _over_seeds(told, SETTINGS, "rho").with_columns(pl.col("low", "high").clip(-1, 1))
+    found = mean_over_seeds(told, SETTINGS, "rho").with_columns(pl.col("low", "high").clip(-1, 1))
     return found.join(others, on=SETTINGS, nulls_equal=True, maintain_order="left")
 
 
@@ -330,11 +360,21 @@ def by_form(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(_named("form", "kept").alias("group"), value="rho")
 
 
-def compared(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """By how much the ρ of one form is above that of another, in the same worlds.
+def mean_over_seeds(table: pl.DataFrame, by: Sequence[str], column: str) -> pl.DataFrame:
+    """Mean of a column, its 95 % interval over seeds (null with one), and the number of seeds."""
+    spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
+    found = table.group_by(list(by), maintain_order=True).agg(pl.col(column).mean(), spread, count)
+    # null with one seed, whose spread is not known
+    half = pl.col("half") * pl.Series(student_reach(found["seeds"].to_numpy()))
+    ends = ((pl.col(column) - half).alias("low"), (pl.col(column) + half).alias("high"))
+    return found.with_columns(*ends).select(*by, column, "low", "high", "seeds")
 
-    A row for every task (and k̂, if both forms have one): ``gap`` is the mean over seeds of the
-    differences, with its 95 % interval ``low``, ``high``, and ``seeds``.
+
+def pair_forms(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """By how much the ρ of one form is above that of another, in the same world.
+
+    The rows of the first form (with the same k̂, if both forms have one), with the ρ of the other
+    as ``second`` and the difference as ``gap``; ``mean_over_seeds`` sums them up.
     """
     sides = [table.filter(form=form) for form in (first, second)]
     for form, side in zip((first, second), sides, strict=True):
@@ -342,11 +382,8 @@ def compared(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
             raise DataError(f"The grid has no labels of the form {form!r}.")
     both_kept = all(side["kept"].null_count() == 0 for side in sides)
     on = [name for name in KEY if name != "form" and (name != "kept" or both_kept)]
-    mine, other = sides[0], sides[1].select(*on, second="rho")
-    paired = mine.join(other, on=on, maintain_order="left")
-    gaps = paired.with_columns(gap=pl.col("rho") - pl.col("second"))
-    by = [name for name in SETTINGS if name != "form"]
-    return _over_seeds(gaps, by, "gap")
+    paired = sides[0].join(sides[1].select(*on, second="rho"), on=on, maintain_order="left")
+    return paired.with_columns(gap=pl.col("rho") - pl.col("second"))
 
 
 SCHEMA = {
@@ -364,16 +401,6 @@ SCHEMA = {
 }
 SETTINGS = ["dimensions", "items", "classes", "spread", "flipped", "form", "kept"]
 KEY = [*SETTINGS, "seed"]
-
-
-def _over_seeds(table: pl.DataFrame, by: list[str], column: str) -> pl.DataFrame:
-    """Mean of a column, its 95 % interval over seeds, and the number of seeds."""
-    spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
-    found = table.group_by(by, maintain_order=True).agg(pl.col(column).mean(), spread, count)
-    # null with one seed, whose spread is not known
-    half = pl.col("half") * pl.Series(student_reach(found["seeds"].to_numpy()))
-    ends = ((pl.col(column) - half).alias("low"), (pl.col(column) + half).alias("high"))
-    return found.with_columns(*ends).select(*by, column, "low", "high", "seeds")
 
 
 def _named(form: str, kept: str) -> pl.Expr:

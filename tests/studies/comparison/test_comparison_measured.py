@@ -12,7 +12,7 @@ from scipy import stats
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, CellResult, Done, Failed
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.learn.train import Recipe
 from sfumato.provenance import Step
 from sfumato.scores import Difference, Score
@@ -35,7 +35,7 @@ CELL = Cell("a training", CellResult, {})
 
 
 @dataclass(frozen=True, eq=False)
-class Made(Done):
+class Made(FinishedCell):
     """A finished training whose arrays are in memory."""
 
     made: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -207,7 +207,7 @@ def test_corruptions_are_averaged() -> None:
 
 
 def test_failed_training_is_told_and_the_others_count() -> None:
-    failed = trained("soft", 1, 1, 1).with_result(Failed(CELL, "", "It diverged."))
+    failed = trained("soft", 1, 1, 1).with_result(FailedCell(CELL, "", "It diverged."))
 
     found = measured(trained("soft", 0, 1, 1), failed)
 

@@ -22,7 +22,7 @@ from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.signals import entropy
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Done, Failed
+from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.provenance import is_simulated
 from sfumato.scores import Difference, Score
 from sfumato.stats import paired_t, student_interval
@@ -76,7 +76,7 @@ class Trained:
     split: Split
     target: Target
     tests: Sequence[Test]
-    result: Done | Failed | None = None
+    result: FinishedCell | FailedCell | None = None
 
     @property
     def simulated(self) -> bool:
@@ -84,7 +84,7 @@ class Trained:
         tested = (labels for test in self.tests for labels in test.labels.values())
         return self.target.simulated or any(is_simulated(one.provenance) for one in tested)
 
-    def with_result(self, result: Done | Failed) -> "Trained":
+    def with_result(self, result: FinishedCell | FailedCell) -> "Trained":
         """The same training, finished or failed."""
         return replace(self, result=result)
 
@@ -186,7 +186,7 @@ def _tests_of_first_seed(trained: Sequence[Trained]) -> list[Test]:
 
 def _values(comparison: Comparison, one: Trained) -> Iterator[tuple[_What, _Value]]:
     """Every number of one training."""
-    if not isinstance(one.result, Done):
+    if not isinstance(one.result, FinishedCell):
         return
     arrays = one.result.arrays()
     for test in one.tests:
@@ -378,7 +378,7 @@ def _history(trained: Sequence[Trained]) -> pl.DataFrame:
                 "loss": row["loss"],
             }
             for one in trained
-            if isinstance(one.result, Done)
+            if isinstance(one.result, FinishedCell)
             for row in one.result.scores["history"]
         ]
     )
@@ -389,6 +389,6 @@ def _failed(trained: Sequence[Trained]) -> pl.DataFrame:
         [
             {"training": one.result.cell.name, "reason": one.result.reason}
             for one in trained
-            if isinstance(one.result, Failed)
+            if isinstance(one.result, FailedCell)
         ]
     )

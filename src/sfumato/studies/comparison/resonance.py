@@ -17,7 +17,7 @@ from scipy.stats import wasserstein_distance
 
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
-from sfumato.learn.sweep import Done
+from sfumato.learn.sweep import FinishedCell
 from sfumato.scores import Difference
 from sfumato.stats import paired_t, student_interval
 
@@ -78,7 +78,7 @@ Entropies = tuple[NDArray[np.float64], NDArray[np.float64]]
 def _entropies(crossed: Sequence[str], one: "Trained") -> Entropies | None:
     """Of the arm's label set and of its model; None for arms that are no label set."""
     test = next((test for test in one.tests if one.training.arm in test.labels), None)
-    if one.training.arm not in crossed or test is None or not isinstance(one.result, Done):
+    if one.training.arm not in crossed or test is None or not isinstance(one.result, FinishedCell):
         return None
     own: LabelSet = test.labels[one.training.arm]
     rows = one.result.arrays()[test.part].astype(np.float64)

@@ -16,7 +16,15 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.fit import kept_weights
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, fingerprint, run_sweep
+from sfumato.learn.sweep import (
+    Cell,
+    Engine,
+    FailedCell,
+    FinishedCell,
+    Progress,
+    fingerprint,
+    run_sweep,
+)
 from sfumato.learn.train import Recipe, Weights
 from sfumato.names import find
 from sfumato.scores import write_differences, write_scores
@@ -66,7 +74,7 @@ def run_comparison(
     how = {"engine": engine, "scheduler": scheduler, "progress": progress}
     started = time.monotonic()
 
-    def sweep(cells: Sequence[Cell]) -> Sequence[Done | Failed]:
+    def sweep(cells: Sequence[Cell]) -> Sequence[FinishedCell | FailedCell]:
         return run_sweep(cells, folder / "cells", **how)  # type: ignore[arg-type]
 
     starts: dict[str, Weights] = {}
@@ -76,10 +84,10 @@ def run_comparison(
     stage("Trainings")
     cells = [cell_of(comparison, known, one, starts.get(one.training.network)) for one in planned]
     trained = [plan.with_result(result) for plan, result in zip(planned, sweep(cells), strict=True)]
-    done = [one for one in trained if isinstance(one.result, Done)]
+    done = [one for one in trained if isinstance(one.result, FinishedCell)]
     if not done:
         first = trained[0].result
-        assert isinstance(first, Failed)
+        assert isinstance(first, FailedCell)
         raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
     stage("Scores and report")
     found = measure(comparison, family, known, trained, family.tables(data))
@@ -94,7 +102,7 @@ def run_comparison(
 def _pretrained(
     comparison: Comparison,
     known: Known,
-    sweep: Callable[[Sequence[Cell]], Sequence[Done | Failed]],
+    sweep: Callable[[Sequence[Cell]], Sequence[FinishedCell | FailedCell]],
 ) -> dict[str, Weights]:
     """One network of each kind, which all arms and seeds go on from."""
     if known.pretraining is None or comparison.pretraining is None:
@@ -114,7 +122,7 @@ def _pretrained(
     ]
     starts: dict[str, Weights] = {}
     for network, result in zip(comparison.networks, sweep(cells), strict=True):
-        if isinstance(result, Failed):
+        if isinstance(result, FailedCell):
             raise DataError(f"The {result.cell.name} failed: {result.reason}")
         starts[network] = kept_weights(result.arrays())
     return starts

@@ -6,7 +6,9 @@ from sfumato.studies.measures.duplicates import duplicates
 from sfumato.studies.measures.dynamics import convergence, data_maps
 from sfumato.studies.measures.gaps import gains, ladder, levels, resonance, wins
 from sfumato.studies.measures.interest import items_of_interest
+from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
+from sfumato.studies.measures.rescore import rescore
 from sfumato.studies.measures.trained import (
     arms,
     history,
@@ -15,6 +17,7 @@ from sfumato.studies.measures.trained import (
     scores,
     tracking,
 )
+from sfumato.studies.measures.worlds import worlds
 
 __all__ = ["MEASURES"]
 
@@ -30,6 +33,7 @@ MEASURES: dict[str, Measure] = {
     "history": history,
     "tracking": tracking,
     "reliability": reliability,
+    "worlds": worlds,
     "duplicates": duplicates,
     "doubt": doubt,
     "correlations": correlations,
@@ -38,5 +42,7 @@ MEASURES: dict[str, Measure] = {
     "convergence": convergence,
     "entropies": entropies,
     "items_of_interest": items_of_interest,
+    "mixed_answers": mixed_answers,
+    "rescore": rescore,
 }
 """Measures by the names that studies list them under."""

@@ -19,7 +19,7 @@ from sfumato.evaluation.cartography import (
 )
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
-from sfumato.learn.targets import distilled
+from sfumato.learn.targets import distil
 from sfumato.scores import Estimate
 from sfumato.studies.data import Findings, Predictions, StudyData
 from sfumato.studies.measures.doubt import UNSURE, signals_of
@@ -40,7 +40,7 @@ def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
     study, part = data.study, data.study.tests[0].part
     network = study.networks[-1]
     models = {
-        f"learnt from {arm}": distilled(list(beliefs.values()))
+        f"learnt from {arm}": distil(list(beliefs.values()))
         for arm in study.arm_names[:MODELS]
         if (beliefs := beliefs_by_seed(data, predictions, arm, network))
     }

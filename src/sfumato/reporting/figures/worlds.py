@@ -1,7 +1,7 @@
 """Turn what labels recovered in simulated worlds into the figures of paper 2 (S1-F1, F2, F3, F6).
 
-``table`` is what ``plan.grid.run_grid`` gives, a row a label tried; every function returns one
-drawing.
+``table`` is what ``planning.grid.run_grid`` gives, one row per label tried; every function returns
+one drawing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,18 +14,8 @@ from sfumato.planning.cost import Cost, Utility, losses, preference_map, sparsit
 from sfumato.planning.grid import kept_curves, maps, recovered
 from sfumato.planning.information import ratio_table
 from sfumato.reporting.draw import Basis, Drawing
-from sfumato.reporting.figures import grid_maps, trade_off
-
-__all__ = [
-    "dimension_maps",
-    "information_maps",
-    "kept_figure",
-    "loss_figure",
-    "noise_figure",
-    "pca_curves",
-    "preference_maps",
-    "rho_maps",
-]
+from sfumato.reporting.figures.curves import trade_off
+from sfumato.reporting.figures.scores import grid_maps
 
 ORDER = (
     "hard",
@@ -48,31 +38,25 @@ def information_maps(
     classes: Sequence[int],
     *,
     forms: Sequence[str] = ("hard", "soft"),
-    name: str = "information-ratio",
     title: str = "Information ratio, by formula",
 ) -> Drawing:
-    """Information ratios over n and k, a map a form with colours of its own (S1-24, S1-F1)."""
-    told = ratio_table(forms, items=items, classes=classes)
-    table = told.select(panel="form", x="items", y="classes", value="rho")
+    """Information ratios over n and k, one map per form with colours of its own (S1-24, S1-F1)."""
+    table = ratio_table(forms, items=items, classes=classes).select(
+        panel="form", x="items", y="classes", value="rho"
+    )
     return grid_maps(
         table, Basis(simulated=False), xlabel=ITEMS, ylabel=CLASSES, text="information ratio",
-        name=name, title=title, bar="each", columns=min(len(forms), 3),
+        name="information-ratio", title=title, bar="each", columns=min(len(forms), 3),
     )  # fmt: skip
 
 
-def rho_maps(
-    table: pl.DataFrame,
-    *,
-    forms: Sequence[str] = ("hard", "soft"),
-    name: str = "rho",
-    title: str = "How well labels recover what is true",
-) -> Drawing:
-    """Mean ρ over n and k, a row of maps a form, a column a number of dimensions (S1-30, S1-F1)."""
-    mine = table.filter(pl.col("form").is_in(list(forms)), pl.col("kept").is_null(), flipped=0.0)
-    drawn = pl.concat([maps(mine.filter(form=form)) for form in forms])
+def rho_maps(table: pl.DataFrame) -> Drawing:
+    """Mean ρ of hard and soft labels over n and k, one column per number of dimensions (S1-30)."""
+    mine = table.filter(pl.col("form").is_in(["hard", "soft"]), flipped=0.0)
+    drawn = pl.concat([maps(mine.filter(form=form)) for form in ("hard", "soft")])
     return grid_maps(
         drawn, _basis(mine, interval=""), xlabel=ITEMS, ylabel=CLASSES, text=RECOVERED,
-        name=name, title=title, columns=_across(mine),
+        name="rho", title="How well labels recover what is true", columns=_across(mine),
         limits=(min(0.0, _least(drawn)), 1.0),
     )  # fmt: skip
 
@@ -87,51 +71,39 @@ def preference_maps(
     people: int | Mapping[str, int] = 1,
     first: str = "soft",
     second: str = "hard",
-    name: str = "preference",
     title: str = "",
 ) -> Drawing:
-    """Which of two forms has less loss over n and k, a row a utility, a column a β (S1-34, S1-F1).
+    """Which of two forms has less loss over n and k, by utility and β (S1-34, S1-F1).
 
     Colours end at a difference of 1, as much as a perfect ρ is worth with linear utility: who
     wins is seen everywhere, by how much only up to there.
     """
-    told = recovered(table, dimensions=dimensions)
-    told = told.filter(pl.col("form").is_in([first, second]))
-    found = losses(told, betas=betas, utilities=utilities, costs=costs, people=people)
+    shown = recovered(table, dimensions=dimensions).filter(pl.col("form").is_in([first, second]))
+    found = losses(shown, betas=betas, utilities=utilities, costs=costs, people=people)
     drawn = preference_map(found, first=first, second=second)
     return grid_maps(
         drawn, _basis(table.filter(dimensions=dimensions), interval=""), xlabel=ITEMS,
-        ylabel=CLASSES, text=f"loss saved by {first} over {second}", name=name,
+        ylabel=CLASSES, text=f"loss saved by {first} over {second}", name="preference",
         title=title or f"{first.capitalize()} against {second}, in {dimensions} dimensions",
         columns=len(betas), scale="around zero", limits=(-1.0, 1.0),
     )  # fmt: skip
 
 
-def dimension_maps(
-    table: pl.DataFrame,
-    *,
-    name: str = "effective-dimensionality",
-    title: str = "Effective dimensionality of soft labels",
-) -> Drawing:
+def dimension_maps(table: pl.DataFrame) -> Drawing:
     """The fewest principal components that recover as much as soft labels (S1-36, S1-F2)."""
     mine = table.filter(form="soft", flipped=0.0)
     drawn = maps(mine, "effective")
     return grid_maps(
         drawn, _basis(mine, interval=""), xlabel=ITEMS, ylabel=CLASSES,
-        text="components", name=name, title=title, bar="each",
-        columns=_across(mine),
+        text="components", name="effective-dimensionality",
+        title="Effective dimensionality of soft labels", bar="each", columns=_across(mine),
     )  # fmt: skip
 
 
-def pca_curves(
-    curves: pl.DataFrame,
-    *,
-    name: str = "components",
-    title: str = "What principal components recover, and where soft labels stand",
-) -> Drawing:
-    """ρ over the number of principal components, a panel a world, soft labels ringed (S1-F2).
+def pca_curves(curves: pl.DataFrame) -> Drawing:
+    """ρ over the number of principal components, one panel per world, soft labels ringed (S1-F2).
 
-    ``curves`` is what ``components.component_curves`` gives.
+    ``curves`` is what ``planning.grid.component_curves`` gives.
     """
     panel = pl.format("n = {}, k = {}, d = {}", "items", "classes", "dimensions")
     mine = curves.with_columns(panel.alias("panel"))
@@ -146,7 +118,8 @@ def pca_curves(
     drawn = pl.concat([known, soft])
     return trade_off(
         drawn, _basis(curves, interval=""), xlabel="principal components", ylabel=RECOVERED,
-        name=name, title=title, xscale="log", columns=min(3, mine["panel"].n_unique()),
+        name="components", title="What principal components recover, and where soft labels stand",
+        xscale="log", columns=min(3, mine["panel"].n_unique()),
         ringed="the fewest components that recover as much as soft labels",
     )  # fmt: skip
 
@@ -159,7 +132,7 @@ def kept_figure(
     columns: int = 3,
     interval: Literal["seeds", ""] = "seeds",
 ) -> Drawing:
-    """ρ over k̂ of every form that has one, the others as level lines, a panel a task (S1-F3).
+    """ρ over k̂ of every form that has one, the others as level lines, one panel per task (S1-F3).
 
     Bands are 95 % intervals over seeds; none are drawn where ``interval`` is empty.
     """
@@ -186,16 +159,16 @@ def loss_figure(
     name: str = "loss",
     title: str = "",
 ) -> Drawing:
-    """Loss over k̂ of one task, a row of panels a utility, a column a β (S1-35, S1-F6).
+    """Loss over k̂ of one task, one row of panels per utility, one column per β (S1-35, S1-F6).
 
     Rings mark the least loss of every form that has a k̂.
     """
-    told = recovered(table, dimensions=dimensions).filter(items=items, classes=classes)
-    if not len(told):
+    task = recovered(table, dimensions=dimensions).filter(items=items, classes=classes)
+    if not len(task):
         raise DataError(f"Nothing was simulated for {items} items and {classes} classes.")
-    found = losses(told, betas=betas, utilities=utilities, costs=costs, people=people)
+    found = losses(task, betas=betas, utilities=utilities, costs=costs, people=people)
     curves = _in_order(sparsity_curves(found))
-    with_kept = told.filter(pl.col("kept").is_not_null())["form"].unique()
+    with_kept = task.filter(pl.col("kept").is_not_null())["form"].unique()
     lowest = pl.int_range(pl.len()).over("panel", "series") == pl.col("value").arg_min().over(
         "panel", "series"
     )
@@ -211,12 +184,7 @@ def loss_figure(
     )  # fmt: skip
 
 
-def noise_figure(
-    noise: pl.DataFrame,
-    *,
-    name: str = "flipped",
-    title: str = "What wrong answers cost, and what formulas foretell",
-) -> Drawing:
+def noise_figure(noise: pl.DataFrame) -> Drawing:
     """ρ over the share of flipped answers, beside right ones, as many as a formula leaves (S1-27).
 
     ``noise`` has the columns ``series``, ``flipped``, ``rho``, ``low``, ``high``, ``seeds``.
@@ -229,7 +197,7 @@ def noise_figure(
     basis = Basis(True, seeds=seeds, interval="seeds", made="worlds")
     return trade_off(
         drawn, basis, xlabel="share of answers that are wrong (ε)", ylabel=RECOVERED,
-        name=name, title=title, ringed="",
+        name="flipped", title="What wrong answers cost, and what formulas foretell", ringed="",
     )  # fmt: skip
 
 

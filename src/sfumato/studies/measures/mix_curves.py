@@ -1,22 +1,21 @@
 """Turn answers about mixes into a logistic curve for each class pair, with its uncertainty.
 
 The least-squares curve through all answers is the one through the mean answer at each coefficient,
-weighted by the number of answers. There are five coefficients, so a thousand resamplings of all
-pairs are fitted at once.
+weighted by the number of answers. There are five coefficients, so a thousand resamples of all pairs
+are fitted at once.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.labels.mixing import logistic
-from sfumato.stats import percentile_interval
-from sfumato.studies.hmix.resampling import ends_of, group_means
+from sfumato.stats import Interval, group_means, sample_and_interval
 
-__all__ = ["BEND", "class_pairs", "fitted_logistics"]
-
-BEND = "bend"
 INNER, OUTER = (0.25, 0.75), (0.1, 0.9)
+"""Coefficients between which answers rise inside, and those up to which they rise outside."""
 LARGEST = 100.0
 """A steepness from which on a curve is a step: nothing was fitted."""
 STEPS = 80
@@ -25,7 +24,51 @@ DRAWN_AT = np.linspace(0, 1, 41)
 Values = NDArray[np.float64]
 
 
-def fitted_logistics(coefficients: Values, means: Values, weights: Values) -> tuple[Values, Values]:
+@dataclass(frozen=True, eq=False)
+class PairCurves:
+    """Of each class pair: mean answers by coefficient, the curve, and its parameters."""
+
+    points: pl.DataFrame
+    """One row per class pair and coefficient: pair, shown, value, low, high, answers."""
+    lines: pl.DataFrame
+    """One row per class pair and place on the axis: pair, shown, value, low, high."""
+    parameters: dict[tuple[str, str], tuple[float, Interval]]
+    """By class pair and name, ``midpoint``, ``steepness`` or ``bend``."""
+
+
+def fit_class_pairs(table: pl.DataFrame, weights: Values) -> PairCurves:
+    """A curve for each ``pair``; ``weights`` say how often each row counts in each draw.
+
+    The first draw is the sample itself.
+    """
+    points, lines = [], []
+    parameters: dict[tuple[str, str], tuple[float, Interval]] = {}
+    numbered = table.with_row_index("row")
+    for pair in table["pair"].unique().sort():
+        part = numbered.filter(pl.col("pair") == pair)
+        mine = weights[:, part["row"].to_numpy()]
+        coefficients = part["shown"].unique().sort().to_numpy()
+        groups = np.searchsorted(coefficients, part["shown"].to_numpy())
+        seen = group_means(part["perceived"].to_numpy(), groups, mine)
+        counted = mine @ np.eye(len(coefficients))[groups]
+        points += [
+            (pair, float(shown), *_row(seen[:, place]), int(counted[0, place]))
+            for place, shown in enumerate(coefficients)
+        ]
+        middle, steep = fit_logistics(coefficients, seen, counted)
+        drawn = {"midpoint": middle, "steepness": steep, "bend": bend(coefficients, seen)}
+        parameters |= {(pair, name): sample_and_interval(one) for name, one in drawn.items()}
+        curves = logistic(DRAWN_AT[None], middle[:, None], steep[:, None])
+        lines += [(pair, float(at), *_row(curves[:, place])) for place, at in enumerate(DRAWN_AT)]
+    columns = ["pair", "shown", "value", "low", "high"]
+    return PairCurves(
+        pl.DataFrame(points, schema=[*columns, "answers"], orient="row"),
+        pl.DataFrame(lines, schema=columns, orient="row"),
+        parameters,
+    )
+
+
+def fit_logistics(coefficients: Values, means: Values, weights: Values) -> tuple[Values, Values]:
     """Midpoint and steepness of 1 / (1 + exp(−k(λ − m))), least squares (S2-65).
 
     ``means`` and ``weights`` are (fits, coefficients). NaN where fewer than three coefficients
@@ -48,50 +91,13 @@ def fitted_logistics(coefficients: Values, means: Values, weights: Values) -> tu
     return np.where(sound, middle, np.nan), np.where(sound, steep, np.nan)
 
 
-def class_pairs(
-    table: pl.DataFrame, weights: Values
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Of each class pair: mean answers by coefficient, the parameters, the curve with its band.
-
-    ``bend`` is the slope of mean answers between 0.25 and 0.75 less that outside, from 0.1 to 0.25
-    and from 0.75 to 0.9: zero for every straight line, whatever its slope; above zero for a curve
-    that is steeper in the middle, as at a category boundary.
-    """
-    points, parameters, lines = [], [], []
-    for (pair,), part in table.with_row_index("row").group_by("pair", maintain_order=True):
-        mine = weights[:, part["row"].to_numpy()]
-        coefficients = part["shown"].unique().sort().to_numpy()
-        groups = np.searchsorted(coefficients, part["shown"].to_numpy())
-        seen = group_means(part["perceived"].to_numpy(), groups, mine)
-        counted = mine @ np.eye(len(coefficients))[groups]
-        for place, shown in enumerate(coefficients):
-            value, (low, high) = ends_of(seen[:, place])
-            answers = int(counted[0, place])
-            points.append((pair, float(shown), value, low, high, answers))
-        middle, steep = fitted_logistics(coefficients, seen, counted)
-        for name, drawn in (
-            ("midpoint", middle),
-            ("steepness", steep),
-            (BEND, bend(coefficients, seen)),
-        ):
-            parameters.append((pair, name, *_row(drawn), len(part)))
-        drawn_lines = logistic(DRAWN_AT[None], middle[:, None], steep[:, None])
-        for place, at in enumerate(DRAWN_AT):
-            lines.append((pair, float(at), *_row(drawn_lines[:, place])))
-    ends = ("value", "low", "high")
-    return (
-        pl.DataFrame(points, schema=["pair", "shown", *ends, "answers"], orient="row").sort("pair"),
-        pl.DataFrame(parameters, schema=["pair", "parameter", *ends, "answers"], orient="row").sort(
-            "pair", maintain_order=True
-        ),
-        pl.DataFrame(lines, schema=["pair", "shown", *ends], orient="row").sort(
-            "pair", maintain_order=True
-        ),
-    )
-
-
 def bend(coefficients: Values, means: Values) -> Values:
-    """How much steeper the means are inside than outside, in every draw; see ``class_pairs``."""
+    """How much steeper mean answers rise inside than outside, in every draw.
+
+    The slope between 0.25 and 0.75 less that outside, from 0.1 to 0.25 and from 0.75 to 0.9: zero
+    for every straight line, whatever its slope; above zero for a curve that is steeper in the
+    middle, as at a category boundary. NaN where one of these coefficients has no answers.
+    """
     at = {float(shown): means[:, place] for place, shown in enumerate(coefficients)}
     if not {*INNER, *OUTER} <= at.keys():
         return np.full(len(means), np.nan)
@@ -102,7 +108,8 @@ def bend(coefficients: Values, means: Values) -> Values:
 
 
 def _row(drawn: Values) -> tuple[float, float, float]:
-    return float(drawn[0]), *percentile_interval(drawn[1:])
+    value, (low, high) = sample_and_interval(drawn)
+    return value, low, high
 
 
 def _off(

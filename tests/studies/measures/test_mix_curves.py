@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sfumato.judgments.formats.datasets import CIFAR10, read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.labels.mixing import fit_curves, logistic, percepts_of
-from sfumato.studies.hmix.curves import bend, class_pairs, fitted_logistics
+from sfumato.studies.measures.mix_curves import bend, fit_class_pairs, fit_logistics
 
 SHOWN = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
@@ -19,7 +19,7 @@ def test_points_on_a_curve_give_that_curve(middle: float, steep: float, seed: in
     means = logistic(SHOWN, middle, steep)[None]
     weights = np.random.default_rng(seed).integers(1, 20, size=(1, 5)).astype(float)
 
-    found = fitted_logistics(SHOWN, means, weights)
+    found = fit_logistics(SHOWN, means, weights)
 
     assert found[0][0] == pytest.approx(middle, abs=1e-3)
     assert found[1][0] == pytest.approx(steep, rel=1e-2)
@@ -31,24 +31,23 @@ def test_curves_of_real_answers_are_those_of_scipy(data_folder: Path) -> None:
         pair=pl.format("{} + {}", "first_class", "second_class")
     )
 
-    points, parameters, lines = class_pairs(table, np.ones((11, len(table))))
+    curves = fit_class_pairs(table, np.ones((11, len(table))))
 
     wanted = fit_curves(percepts_of(answers), CIFAR10)
     assert len(wanted.fits) == 45
-    found = {(row["pair"], row["parameter"]): row["value"] for row in parameters.to_dicts()}
     for fit in wanted.fits:
         pair = " + ".join(fit.pair)
-        assert found[pair, "midpoint"] == pytest.approx(fit.midpoint, abs=1e-4)
-        assert found[pair, "steepness"] == pytest.approx(fit.steepness, rel=1e-3)
-    assert points["answers"].sum() == len(table)
-    assert len(lines) == 45 * 41
+        assert curves.parameters[pair, "midpoint"][0] == pytest.approx(fit.midpoint, abs=1e-4)
+        assert curves.parameters[pair, "steepness"][0] == pytest.approx(fit.steepness, rel=1e-3)
+    assert curves.points["answers"].sum() == len(table)
+    assert len(curves.lines) == 45 * 41
 
 
 def test_too_few_coefficients_or_falling_answers_give_no_curve() -> None:
     means = np.array([[0.1, 0.2, 0, 0, 0], [0.9, 0.8, 0.5, 0.2, 0.1]])
     weights = np.array([[3.0, 3, 0, 0, 0], [3.0] * 5])
 
-    middle, steep = fitted_logistics(SHOWN, means, weights)
+    middle, steep = fit_logistics(SHOWN, means, weights)
 
     assert np.isnan(middle[0])
     assert np.isnan(steep[0])
