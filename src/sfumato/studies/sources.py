@@ -49,7 +49,7 @@ from sfumato.studies.cifar_sources import (
     read_as,
     read_judgments,
 )
-from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
+from sfumato.studies.data import MAJORITY, ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Own, Study
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -91,9 +91,10 @@ def _check_names(study: Study, source: Source) -> None:
         ):
             if name:
                 find(table, name, what=what)  # type: ignore[arg-type]
+    held = {**sets, MAJORITY: None}  # of the people that a test is held against first
     tested = [name for test in study.tests for name in test.against]
     for name in (*tested, *(name for ladder in study.ladders for name in ladder)):
-        find(sets, name, what=f"label set to test against for the data {study.data!r}")
+        find(held, name, what=f"label set to test against for the data {study.data!r}")
 
 
 def _judged(
