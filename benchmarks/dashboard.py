@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.cli.elicit_live import measures_for
-from sfumato.elicit.admin.pages import as_json
+from sfumato.elicit.admin.app import as_json
 from sfumato.elicit.design.study import ElicitStudy, study_from
-from sfumato.elicit.live import Live
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.views import items_page, overview, people_page
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.storage import schema
@@ -53,7 +52,7 @@ def main(answers: int, form: str) -> None:
             print(f"in {time.perf_counter() - began:.1f} s")
 
             now = [START + answers]
-            live = Live(database, collection, measures_for(collection), clock=lambda: now[0])
+            live = Live(database, collection, clock=lambda: now[0])
             print(f"first build      {_once(live.refresh)}")
             for what, pause in (("100 new and JSON", 2.0), ("  with a sweep", 40.0)):
                 times = []

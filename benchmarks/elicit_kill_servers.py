@@ -28,8 +28,7 @@ def breed() -> None:
 
     The code is read once here: a hundred starts of Python would take longer than everything else.
     """
-    import sfumato.cli.elicit_live
-    import sfumato.elicit.web.serve  # noqa: F401
+    import sfumato.elicit.serve  # noqa: F401
     from sfumato.cli import main as sfumato_command
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead leave nothing behind

@@ -32,7 +32,7 @@ from sfumato.elicit.design.study import ElicitStudy
 
 SIDE, CLASSES, PEOPLE, REQUESTS = 28, 10, 20, 1_000
 TARGET_SECONDS, TARGET_MB, TARGET_PAGE_KB = 2.0, 200, 100
-IMPORTS = "import uvicorn, sfumato.cli.elicit_live, sfumato.elicit.web.serve"
+IMPORTS = "import uvicorn, sfumato.elicit.serve"
 
 _LINKED = re.compile(rb'(?:href|src)="(/[^"]+)"')
 _IMPORTED = re.compile(rb'from "\./([^"]+)"')

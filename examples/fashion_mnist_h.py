@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from scipy.stats import t as student
 
-from sfumato.data import fashion_mnist
+from sfumato.data import load
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -28,7 +28,7 @@ from sfumato.labels.signals import entropy
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fit_and_predict
 from sfumato.learn.folds import class_of, stratified_split
-from sfumato.learn.sweep import Cell, Done, Progress, run_sweep, seconds_left
+from sfumato.learn.sweep import Cell, FinishedCell, Progress, run_sweep, seconds_left
 from sfumato.learn.train import Recipe
 
 SEEDS = 6
@@ -44,7 +44,7 @@ def main(data: Path, folder: Path) -> None:
     judgments = read(data / "fashion_mnist_h" / "fmh-counts.npy", "fashion-mnist-h", ReadOptions())
     assert isinstance(judgments, Judgments)
     human = build(judgments, "votes").crowd.mean()
-    pictures = fashion_mnist.load(data)
+    pictures = load("fashion-mnist-h", folder=data)
     original = pictures.original().take(human.items)
     arms = {"original": original, "majority": majority_labels(human, "share"), "soft": human}
     examples = Examples(pictures.items, pictures.images)
@@ -84,7 +84,7 @@ def report(arms: dict[str, LabelSet], human: LabelSet, splits: list, results: li
         rows = []
         for seed, split in enumerate(splits):
             done = results[place * SEEDS + seed]
-            assert isinstance(done, Done), done
+            assert isinstance(done, FinishedCell), done
             model = done.arrays()["predictions"].astype(np.float64)
             people = human.take(split.test).probs
             logits = np.log(np.maximum(model, 1e-12))

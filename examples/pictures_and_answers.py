@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from sfumato.data import digits
+from sfumato.data import load
+from sfumato.data.digits import label_by_neighbours
 
 PICTURES, PEOPLE = 200, 6
 
@@ -44,9 +45,9 @@ learning_rate = 0.003
 
 def main(folder: Path) -> None:
     """Write pictures/, labels.csv, answers.csv and mine.toml."""
-    every = digits.load()
+    every = load("digits")
     chosen = every.take(every.items[:PICTURES])
-    seen = digits.what_people_would_see(every).take(chosen.items)
+    seen = label_by_neighbours(every).take(chosen.items)
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
     for item, image in zip(chosen.items, chosen.images, strict=True):
         Image.fromarray(image[..., 0]).save(folder / "pictures" / f"scan-{item}.png")

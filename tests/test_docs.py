@@ -23,8 +23,8 @@ from sfumato.cli.commands import app
 from sfumato.data import DATASETS
 from sfumato.evaluation.attacks import ATTACKS
 from sfumato.evaluation.corruptions import CORRUPTIONS
-from sfumato.evaluation.intervals import SEED_TESTS
 from sfumato.evaluation.metrics import METRICS
+from sfumato.evaluation.score import SEED_TESTS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import QUESTIONS

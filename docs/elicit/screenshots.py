@@ -24,12 +24,11 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from sfumato.cli.elicit_live import measures_for
-from sfumato.cli.elicit_new import demo_digits
-from sfumato.elicit.admin import admin_app
+from sfumato.cli.elicit import demo_digits
+from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.design.presets import PRESETS
-from sfumato.elicit.live import Live
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.making.make import demo_study
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection, collection_of
@@ -41,10 +40,10 @@ from sfumato.elicit.session.screen import (
     Timing,
     TrialScreen,
 )
+from sfumato.elicit.session.writer import Writer, run_once
 from sfumato.elicit.storage.database import Connection, open_database
-from sfumato.elicit.storage.writer import Writer, run_once
 from sfumato.elicit.web.app import make_app
-from sfumato.elicit.web.limits import Limits
+from sfumato.elicit.web.security import Limits
 
 CHROMIUM = "/usr/bin/chromium"
 SIZES: dict[str, dict[str, Any]] = {
@@ -118,7 +117,7 @@ def _served(folder: Path) -> Iterator[str]:
     collection = collection_of(open_study(folder), read_key(folder))
     database = open_database(database_url(folder))
     writer = Writer(database, collection, rng=np.random.default_rng(5))
-    live = Live(database, collection, measures_for(collection), clock=lambda: NOW)
+    live = Live(database, collection, clock=lambda: NOW)
     admin = admin_app(writer, live, admin_key=KEY, stopping=lambda: server.should_exit)
     app = make_app(folder, writer=writer, admin=admin, limits=LIMITS)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
@@ -315,7 +314,7 @@ def _attend(
         shown = run(commands.answer, token=token, given=given)
     if isinstance(shown, DebriefScreen):
         said = ("Some digits could be two things at once." if person % 9 == 0 else "",)
-        run(commands.proceed, token=token, given=ProceedGiven(stage="debrief", answers=said))
+        run(commands.leave_stage, token=token, given=ProceedGiven(stage="debrief", answers=said))
 
 
 def _chips(
@@ -339,9 +338,10 @@ def _rows(connection: Connection, statement: str) -> list[Any]:
 
 
 def _sight() -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    from sfumato.data import digits
+    from sfumato.data import load
+    from sfumato.data.digits import label_by_neighbours
 
-    seen = digits.what_people_would_see(digits.load())
+    seen = label_by_neighbours(load("digits"))
     return dict(zip(seen.items, seen.probs, strict=True))
 
 

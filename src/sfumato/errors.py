@@ -9,8 +9,6 @@ The command line prints the message and ends with exit code 1. Our own mistakes 
 ``assert`` and leave a traceback.
 """
 
-__all__ = ["DataError", "MissingPackage", "SfumatoError", "UnknownName"]
-
 
 class SfumatoError(Exception):
     """The root of all errors that a user can do something about."""

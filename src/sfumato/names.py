@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from sfumato.errors import UnknownName
 
-__all__ = ["find", "sorted_names"]
-
 T = TypeVar("T")
 
 

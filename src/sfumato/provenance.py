@@ -9,16 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = [
-    "Provenance",
-    "Setting",
-    "Step",
-    "fingerprint_file",
-    "from_json",
-    "is_simulated",
-    "to_json",
-]
-
 Setting = str | int | float | bool | None | list["Setting"] | dict[str, "Setting"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.cli import main
-from sfumato.data import own
+from sfumato.data import load_own
 from sfumato.labels.files import read_labels, write_labels
 
 QUICK = (
@@ -45,7 +45,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_digits_become_a_folder_that_people_can_judge_and_an_audit_can_read(run: Run) -> None:
     done = run("ambiguous", "--data", "digits", "-o", "made", *QUICK)
-    made = own.load(Path("made/images"), Path("made/table.csv"))
+    made = load_own(Path("made/images"), Path("made/table.csv"))
     labels = read_labels(Path("made/labels.parquet"))
 
     assert done.code == 0, done.err

@@ -15,8 +15,8 @@ from sfumato.elicit.making.make import new_study
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.session.screen import AnswerGiven
+from sfumato.elicit.session.writer import run_once
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import run_once
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions

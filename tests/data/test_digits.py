@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from sfumato.data import digits
+from sfumato.data import load
 from sfumato.errors import MissingPackage
 
 
 def test_digits_are_those_of_scikit_learn_on_a_scale_to_255() -> None:
     stored = load_digits()
 
-    images = digits.load()
+    images = load("digits")
 
     assert images.images.shape == (1797, 8, 8, 1)
     assert images.images.max() == 255
@@ -26,4 +26,4 @@ def test_without_scikit_learn_the_install_line_is_given(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "sklearn", None)
 
     with pytest.raises(MissingPackage, match=r"pip install 'sfumato\[learn\]'"):
-        digits.load()
+        load("digits")

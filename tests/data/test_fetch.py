@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.data import fetch as fetching
-from sfumato.data.fetch import Dataset, RemoteFile, compare, data_folder, fetch, locate
+from sfumato.data.fetch import compare, fetch
+from sfumato.data.registry import Dataset, RemoteFile, data_folder
 from sfumato.errors import DataError, UnknownName
 
 CONTENT = b"item,label\n0,cat\n"
@@ -86,11 +87,15 @@ def sha256(content: bytes) -> str:
 def remote(server: Server, path: str = "toys/labels.csv", content: bytes = CONTENT) -> RemoteFile:
     name = Path(path).name
     server.bodies[f"/{name}"] = content
-    return RemoteFile(path, size=len(content), sha256=sha256(content), url=f"{server.url}/{name}")
+    return RemoteFile(
+        path=path, size=len(content), sha256=sha256(content), url=f"{server.url}/{name}"
+    )
 
 
 def toys(*files: RemoteFile) -> Dataset:
-    return Dataset("toys", "toys", "A. Maker, Toys, 2020.", "none", files)
+    return Dataset(
+        name="toys", about="toys", source="A. Maker, Toys, 2020.", licence="none", files=files
+    )
 
 
 def left_over(folder: Path) -> list[str]:
@@ -289,7 +294,7 @@ def test_server_that_says_nothing_is_given_up(
 
 
 def test_no_server_at_all_points_to_the_network(server: Server, tmp_path: Path) -> None:
-    nowhere = RemoteFile("toys/a.csv", size=1, sha256="0", url="http://127.0.0.1:1/a.csv")
+    nowhere = RemoteFile(path="toys/a.csv", size=1, sha256="0", url="http://127.0.0.1:1/a.csv")
 
     with pytest.raises(DataError, match=r"refused.*Check the network connection"):
         fetch(toys(nowhere), tmp_path)
@@ -308,7 +313,7 @@ def test_failure_of_one_file_keeps_those_before_it(server: Server, tmp_path: Pat
 def test_file_without_address_says_how_it_was_made_and_where_it_goes(
     server: Server, tmp_path: Path
 ) -> None:
-    made = RemoteFile("toys/own.npy", size=1, sha256="0", made="labels.csv as an array.")
+    made = RemoteFile(path="toys/own.npy", size=1, sha256="0", made="labels.csv as an array.")
     dataset = toys(made, remote(server))
 
     with pytest.raises(DataError) as caught:
@@ -345,7 +350,7 @@ def test_folder_that_cannot_be_written_is_named(server: Server, tmp_path: Path) 
 
 def test_the_three_states_of_a_file(tmp_path: Path) -> None:
     files = [
-        RemoteFile(f"toys/{name}", size=1, sha256=sha256(b"right"), made="by hand.")
+        RemoteFile(path=f"toys/{name}", size=1, sha256=sha256(b"right"), made="by hand.")
         for name in ("here", "gone", "other")
     ]
     (tmp_path / "toys").mkdir()
@@ -362,7 +367,7 @@ def test_the_three_states_of_a_file(tmp_path: Path) -> None:
 
 
 def test_packed_files_are_compared_by_what_they_unpack_to(tmp_path: Path) -> None:
-    file = RemoteFile("a.gz", size=1, sha256=sha256(CONTENT), made="by hand.")
+    file = RemoteFile(path="a.gz", size=1, sha256=sha256(CONTENT), made="by hand.")
     packings = [gzip.compress(CONTENT, level, mtime=level) for level in (1, 9)]
 
     states = []
@@ -377,7 +382,7 @@ def test_packed_files_are_compared_by_what_they_unpack_to(tmp_path: Path) -> Non
 def test_packed_file_of_another_packing_is_accepted_from_a_server(
     server: Server, tmp_path: Path
 ) -> None:
-    file = RemoteFile("a.gz", size=9, sha256=sha256(CONTENT), url=f"{server.url}/a.gz")
+    file = RemoteFile(path="a.gz", size=9, sha256=sha256(CONTENT), url=f"{server.url}/a.gz")
     server.bodies["/a.gz"] = gzip.compress(CONTENT, mtime=12345)
 
     fetch(toys(file), tmp_path)
@@ -387,7 +392,7 @@ def test_packed_file_of_another_packing_is_accepted_from_a_server(
 
 def test_archives_are_compared_as_they_are(tmp_path: Path) -> None:
     packed = gzip.compress(CONTENT, mtime=1)
-    file = RemoteFile("a.tar.gz", size=1, sha256=sha256(packed), made="by hand.")
+    file = RemoteFile(path="a.tar.gz", size=1, sha256=sha256(packed), made="by hand.")
 
     states = []
     for content in (packed, gzip.compress(CONTENT, mtime=2)):
@@ -398,14 +403,14 @@ def test_archives_are_compared_as_they_are(tmp_path: Path) -> None:
 
 
 def test_without_a_known_fingerprint_whatever_is_there_counts(tmp_path: Path) -> None:
-    dataset = toys(RemoteFile("toys/train", size=None, sha256=None, made="by hand."))
+    dataset = toys(RemoteFile(path="toys/train", size=None, sha256=None, made="by hand."))
     before = compare(dataset, tmp_path)[0]["state"]
 
     (tmp_path / "toys" / "train").mkdir(parents=True)
 
     assert before == "missing"
     assert compare(dataset, tmp_path)[0]["state"] == "present"
-    assert locate(dataset, "train", tmp_path) == tmp_path / "toys" / "train"
+    assert dataset.locate("train", tmp_path) == tmp_path / "toys" / "train"
 
 
 def test_data_folder_is_the_one_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -440,10 +445,10 @@ def test_data_folder_otherwise_is_in_the_users_cache(
 
 
 def test_a_missing_file_is_asked_for_with_its_remedy(tmp_path: Path) -> None:
-    dataset = toys(RemoteFile("toys/a.csv", size=1, sha256="0", made="by hand."))
+    dataset = toys(RemoteFile(path="toys/a.csv", size=1, sha256="0", made="by hand."))
     place = re.escape(str(tmp_path / "toys" / "a.csv"))
 
     with pytest.raises(DataError, match=f"{place} is missing. `sfumato data get toys` fetches it"):
-        locate(dataset, "a.csv", tmp_path)
+        dataset.locate("a.csv", tmp_path)
     with pytest.raises(UnknownName, match=r"No file of toys is called 'b\.csv'"):
-        locate(dataset, "b.csv", tmp_path)
+        dataset.locate("b.csv", tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.data import own
+from sfumato.data import load_own
 from sfumato.errors import DataError, UnknownName
 
 RNG = np.random.default_rng(7)
@@ -50,7 +50,7 @@ def test_pictures_come_in_the_order_of_the_table(make: object, tmp_path: Path) -
     pictures = make(tmp_path, {"a/red.png": png(RED), "blue.PNG": png(BLUE), "notes.txt": b"x"})
     rows = table(tmp_path, "blue,sea,test", "a/red.png,fire,train", header="item,label,split")
 
-    images = own.load(pictures, rows)
+    images = load_own(pictures, rows)
 
     assert np.array_equal(images.images, [BLUE, RED])
     assert images.items == ("blue", "a/red.png")
@@ -63,7 +63,7 @@ def test_pictures_come_in_the_order_of_the_table(make: object, tmp_path: Path) -
 def test_a_whole_path_is_meant_even_if_another_folder_has_the_same_name(tmp_path: Path) -> None:
     pictures = folder_of(tmp_path, {"a.png": png(RED), "v/a.png": png(BLUE)})
 
-    images = own.load(pictures, table(tmp_path, "v/a.png,x", "a.png,x"))
+    images = load_own(pictures, table(tmp_path, "v/a.png,x", "a.png,x"))
 
     assert np.array_equal(images.images, [BLUE, RED])
 
@@ -72,26 +72,26 @@ def test_without_splits_all_are_in_one_and_classes_can_be_given(tmp_path: Path) 
     pictures = folder_of(tmp_path, {"1.png": png(RED)})
     rows = table(tmp_path, "1,cat")
 
-    images = own.load(pictures, rows, classes=("dog", "cat"))
+    images = load_own(pictures, rows, classes=("dog", "cat"))
 
     assert (images.split, images.classes, images.labels.tolist()) == (("all",), ("dog", "cat"), [1])
     with pytest.raises(UnknownName, match="No class is called 'cat'"):
-        own.load(pictures, rows, classes=("dog", "cats and more"))
+        load_own(pictures, rows, classes=("dog", "cats and more"))
 
 
 def test_numbers_as_labels_are_in_their_order(tmp_path: Path) -> None:
     pictures = folder_of(tmp_path, {f"{n}.png": png(RED) for n in range(3)})
 
-    images = own.load(pictures, table(tmp_path, "0,10", "1,9", "2,2"))
+    images = load_own(pictures, table(tmp_path, "0,10", "1,9", "2,2"))
 
     assert images.classes == ("2", "9", "10")
 
 
 def test_grey_stays_grey_unless_one_is_in_colour(tmp_path: Path) -> None:
     pictures = folder_of(tmp_path, {"g.png": png(GREY)})
-    alone = own.load(pictures, table(tmp_path, "g,x"))
+    alone = load_own(pictures, table(tmp_path, "g,x"))
     folder_of(tmp_path, {"r.png": png(RED)})
-    mixed = own.load(pictures, table(tmp_path, "g,x", "r,x"))
+    mixed = load_own(pictures, table(tmp_path, "g,x", "r,x"))
 
     assert np.array_equal(alone.images, GREY[None, ..., None])
     assert np.array_equal(mixed.images, [np.stack([GREY] * 3, axis=2), RED])
@@ -102,8 +102,8 @@ def test_sizes_differ_only_if_a_size_is_given(tmp_path: Path) -> None:
     rows = table(tmp_path, "a,x", "b,x")
 
     with pytest.raises(DataError, match=r"b\.png has 4 × 8 pixels, but a\.png has 6 × 8\. Give"):
-        own.load(pictures, rows)
-    resized = own.load(pictures, rows, size=(4, 5))
+        load_own(pictures, rows)
+    resized = load_own(pictures, rows, size=(4, 5))
 
     expected = [
         Image.fromarray(pixels).resize((5, 4), Image.Resampling.LANCZOS)
@@ -120,7 +120,7 @@ def test_photographs_are_turned_upright(tmp_path: Path) -> None:
     Image.fromarray(RED).save(content, "PNG", exif=exif)
     pictures = folder_of(tmp_path, {"a.png": content.getvalue()})
 
-    images = own.load(pictures, table(tmp_path, "a,x"))
+    images = load_own(pictures, table(tmp_path, "a,x"))
 
     assert np.array_equal(images.images[0], np.rot90(RED, -1))
 
@@ -130,19 +130,19 @@ def test_jpeg_and_opaque_alpha_are_read_and_transparency_is_refused(tmp_path: Pa
     pictures = folder_of(tmp_path, {"a.jpeg": png(RED, "JPEG"), "b.png": png(opaque)})
     rows = table(tmp_path, "a,x", "b,x")
 
-    images = own.load(pictures, rows)
+    images = load_own(pictures, rows)
 
     assert np.array_equal(images.images[1], RED)
     opaque[0, 0, 3] = 0
     folder_of(tmp_path, {"b.png": png(opaque)})
     with pytest.raises(DataError, match=r"b\.png in pictures is transparent"):
-        own.load(pictures, rows)
+        load_own(pictures, rows)
 
 
 def test_files_that_the_mac_adds_are_no_pictures(tmp_path: Path) -> None:
     files = {"a.png": png(RED), "__MACOSX/._a.png": b"", "._b.png": b"", ".hidden/c.png": b""}
 
-    images = own.load(zip_of(tmp_path, files), table(tmp_path, "a,x"))
+    images = load_own(zip_of(tmp_path, files), table(tmp_path, "a,x"))
 
     assert images.items == ("a",)
 
@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_named(
     pictures = make(tmp_path, files)
 
     with pytest.raises(DataError, match=sentence):
-        own.load(pictures, table(tmp_path, *rows))
+        load_own(pictures, table(tmp_path, *rows))
 
 
 def test_tables_and_archives_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -182,13 +182,13 @@ def test_tables_and_archives_that_cannot_be_read_are_named(tmp_path: Path) -> No
     rows = table(tmp_path, "a,x", "b,x")
 
     with pytest.raises(DataError, match=r"labels\.csv has no column 'label'; it has item, class"):
-        own.load(pictures, table(tmp_path, "a,x", header="item,class"))
+        load_own(pictures, table(tmp_path, "a,x", header="item,class"))
     with pytest.raises(DataError, match=r"none\.csv cannot be read as CSV"):
-        own.load(pictures, tmp_path / "none.csv")
+        load_own(pictures, tmp_path / "none.csv")
     rows = table(tmp_path, "a,x", "b,x")
     with pytest.raises(DataError, match=r"none\.zip cannot be opened"):
-        own.load(tmp_path / "none.zip", rows)
+        load_own(tmp_path / "none.zip", rows)
     damaged = zip_of(tmp_path, TWO)
     damaged.write_bytes(damaged.read_bytes()[:-30])
     with pytest.raises(DataError, match=r"pictures\.zip is no readable zip archive"):
-        own.load(damaged, rows)
+        load_own(damaged, rows)

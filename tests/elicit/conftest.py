@@ -22,11 +22,11 @@ from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection, collection_of
 from sfumato.elicit.session.screen import AnswerGiven, TrialScreen
+from sfumato.elicit.session.writer import run_once
 from sfumato.elicit.storage import schema
-from sfumato.elicit.storage.copy import copy_collection
+from sfumato.elicit.storage.backup import copy_collection
 from sfumato.elicit.storage.database import Connection, Database, open_database
 from sfumato.elicit.storage.schema import Picture, Stimulus
-from sfumato.elicit.storage.writer import run_once
 
 KEY = b"a key only for tests, 32 bytes.."
 CHROMIUM = Path("/usr/bin/chromium")

@@ -10,7 +10,7 @@ import pytest
 from tests.elicit.conftest import Cluster, SmallDisk, empty_postgresql
 
 from sfumato.elicit.design.places import database_url as file_url
-from sfumato.elicit.storage.copy import copy_collection
+from sfumato.elicit.storage.backup import copy_collection
 from sfumato.elicit.storage.database import open_database
 
 __all__ = ["OUTAGES", "Outage"]

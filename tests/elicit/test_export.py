@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
-from sfumato.elicit.export import SHAPES, collected, export
+from sfumato.elicit.export import SHAPES, collect_answers, export
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.answers import question_of
 from sfumato.elicit.storage import schema
@@ -117,7 +117,7 @@ def test_rows_say_who_when_where_and_whether_they_finished(
     timing = {"seconds": 2.5, "inputs": {"class": 1.25}}
     desk.answer(token, shown.trial.id, "deer", timing=timing)
 
-    found = collected(desk.connection, study).answers
+    found = collect_answers(desk.connection, study).answers
 
     assert isinstance(found, Judgments)
     assert (found.question.version, found.question.wording) == ("7", study.wording)
@@ -143,8 +143,8 @@ def test_checks_repeats_practice_and_excluded_people_are_left_out_and_counted(
         desk.finish(desk.enter(person))
     desk.run(commands.exclude, participant=2, rule="checks", who="test")
 
-    usual = collected(desk.connection, study)
-    everything = collected(
+    usual = collect_answers(desk.connection, study)
+    everything = collect_answers(
         desk.connection, study, keep=["repeats", "checks", "practice", "excluded"]
     )
 
@@ -158,7 +158,7 @@ def test_checks_repeats_practice_and_excluded_people_are_left_out_and_counted(
     assert usual.answers.table["order"].to_list() == [2, 3, 4, 6, 7, 8]
     assert everything.answers.table["order"].to_list()[:11] == list(range(1, 12))
     with pytest.raises(UnknownName, match="Did you mean 'checks'"):
-        collected(desk.connection, study, keep=["check"])
+        collect_answers(desk.connection, study, keep=["check"])
 
 
 def test_late_answers_are_kept_and_told(desk: Any) -> None:
@@ -168,7 +168,7 @@ def test_late_answers_are_kept_and_told(desk: Any) -> None:
     desk.run(commands.expire)
     desk.answer(token, shown.trial.id, "dog")
 
-    found = collected(desk.connection, desk.collection.study)
+    found = collect_answers(desk.connection, desk.collection.study)
 
     assert (len(found.answers), found.late) == (1, 1)
     assert [(remark.what, remark.count) for remark in found.answers.remarks] == [
@@ -181,7 +181,7 @@ def test_people_who_withdrew_are_gone(desk: Any) -> None:
         desk.finish(desk.enter(person))
     desk.run(commands.withdraw, participant=1, who="test")
 
-    found = collected(desk.connection, desk.collection.study)
+    found = collect_answers(desk.connection, desk.collection.study)
 
     assert (len(found.answers), found.people, found.left_out) == (6, 1, {})
 
@@ -324,7 +324,7 @@ def test_top_two_pages_of_jspsych_are_read_back_as_the_paper_s(
     export(desk.connection, study, path, shape="jspsych", keep=["repeats"])
 
     back = read(path, "cifar10s", ReadOptions(classes=classes))
-    ours = collected(desk.connection, study, keep=["repeats"]).answers
+    ours = collect_answers(desk.connection, study, keep=["repeats"]).answers
     assert isinstance(back, Judgments)
     assert isinstance(ours, Judgments)
     columns = ("item", "annotator", "seconds", "order", "view", "completed")

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.elicit.export import collected, export
+from sfumato.elicit.export import collect_answers, export
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import AnswerGiven
 from sfumato.elicit.storage import schema
@@ -134,7 +134,7 @@ def answer_all(
 def test_every_real_answer_is_taken_unchanged_by_the_faithful_form(
     real: Judgments, replayed: Any
 ) -> None:
-    found = collected(replayed.connection, replayed.collection.study, keep=["repeats"])
+    found = collect_answers(replayed.connection, replayed.collection.study, keep=["repeats"])
 
     assert len(found.answers) == len(real) == 6723
     assert found.people == 249  # 248, one of whom took part twice

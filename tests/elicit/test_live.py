@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.cli.elicit_live import answers_to_converge, change_by_one_more, measures_for
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.live import Live
-from sfumato.elicit.live.effort import places_to_open
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.tally import read_said
 from sfumato.elicit.live.views import items_page, overview, people_page
+from sfumato.elicit.live.whatif import places_to_open
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import BackGiven, TrialScreen
 from sfumato.judgments.judgments import Judgments
@@ -32,7 +32,7 @@ ANSWERS: dict[str, list[Any]] = {
 
 def live_of(desk: Any) -> Live:
     collection = desk.collection
-    return Live(desk.database, collection, measures_for(collection), clock=lambda: desk.now)
+    return Live(desk.database, collection, clock=lambda: desk.now)
 
 
 def fresh(desk: Any) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def test_news_taken_in_bit_by_bit_give_what_a_fresh_look_gives(
     desk.run(commands.exclude, participant=people[1], rule="by hand", who="test")
     desk.run(commands.include, participant=people[0], who="test")
     desk.run(commands.withdraw, participant=people[2], who="test")
-    desk.run(commands.returned, platform="link", platform_id="person3")
+    desk.run(commands.return_submission, platform="link", platform_id="person3")
     desk.now += 11  # agreement is not worked out anew at every look
 
     assert after_exclusion["people"]["excluded_by"] == {"checks": 1}
@@ -201,7 +201,7 @@ def test_people_are_counted_by_what_became_of_them(busy: Callable[..., Any]) -> 
 
     desk.now += 600
     assert shown(live)["people"]["by_status"]["away"] == 1
-    desk.run(commands.returned, platform="link", platform_id="person3")
+    desk.run(commands.return_submission, platform="link", platform_id="person3")
     assert shown(live)["people"]["by_status"]["dropped out"] == 1
 
 
@@ -222,52 +222,6 @@ def test_version_rises_only_with_news(busy: Callable[..., Any]) -> None:
 
     desk.run(commands.close, who="test")
     assert live.refresh() > version
-
-
-@pytest.mark.parametrize("people", [1, 2, 6, 20])
-def test_change_by_one_more_is_the_mean_over_what_could_come(people: int) -> None:
-    rng = np.random.default_rng(people)
-    answers = rng.dirichlet(np.ones(4), people)
-    mean = answers.mean(axis=0)
-
-    possible = [*answers, *np.eye(4)]
-    weights = [*np.ones(people), *np.full(4, 0.25)]
-    moved = [abs((mean * people + one) / (people + 1) - mean).sum() / 2 for one in possible]
-    expected = np.average(moved, weights=weights)
-    found = change_by_one_more(np.zeros(people, dtype=np.int64), answers, 1)
-    assert found[0] == pytest.approx(expected)
-
-
-def test_six_who_agree_have_converged_and_two_have_not() -> None:
-    sure = np.eye(10)[np.zeros(6, dtype=np.int64)]
-    item = np.zeros(6, dtype=np.int64)
-
-    assert change_by_one_more(item, sure, 1)[0] < 0.02
-    assert change_by_one_more(item[:2], sure[:2], 1)[0] > 0.02
-
-
-@pytest.mark.parametrize("people", [1, 2, 3, 6, 20])
-@pytest.mark.parametrize("threshold", [0.005, 0.02, 0.1])
-def test_answers_to_converge_is_where_the_expected_change_crosses_the_threshold(
-    people: int, threshold: float
-) -> None:
-    answers = np.random.default_rng(people).dirichlet(np.ones(4), people)
-    change = change_by_one_more(np.zeros(people, dtype=np.int64), answers, 1)
-    apart = 0.5 * np.abs(answers - answers.mean(axis=0)).sum(axis=1).mean()
-
-    (wanted,) = answers_to_converge(change, np.array([people]), outcomes=4, threshold=threshold)
-
-    def expected(count: float) -> float:  # the change with so many answers as far apart
-        return float((count * apart + 1 - 1 / 4) / (count + 1) ** 2)
-
-    assert expected(wanted) <= threshold + 1e-12
-    assert wanted == 1 or expected(wanted - 1) > threshold
-
-
-def test_item_nobody_answered_about_needs_nobody_knows_how_many() -> None:
-    found = answers_to_converge(np.array([np.nan]), np.array([0]), outcomes=4, threshold=0.02)
-
-    assert np.isnan(found[0])
 
 
 def test_places_are_suggested_for_complete_items_that_have_not_converged(
@@ -339,7 +293,7 @@ def test_every_form_has_a_distribution(desk_in_memory: Callable[..., Any], form:
     desk = desk_in_memory(6, roles={}, form=form, options=options, wording=wording)
     text = json.dumps(answers[form])
 
-    reading = measures_for(desk.collection).read([text])
+    reading = read_said(desk.collection.question, [text])
     assert reading.probs[0, 0] == 1
     assert reading.probs.sum() == pytest.approx(1)
     assert reading.choice.tolist() == [0]

@@ -13,10 +13,8 @@ from sfumato.evaluation.alignment import (
     concentration_curve,
     correlate,
     correlation_matrix,
-    dense_codes,
     entropy_tracking,
     share_in_top,
-    spearman_of_codes,
     uncertainty_alignment,
 )
 from sfumato.judgments.formats import read
@@ -64,17 +62,6 @@ def test_rho_is_scipys_with_many_ties(pairs: list[tuple[int, int]]) -> None:
     assert found.rho == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
 
 
-def test_weights_are_copies() -> None:
-    rng = seeded()
-    x, y = rng.integers(0, 5, 30).astype(np.float64), rng.normal(size=30)
-    weight = rng.integers(0, 4, 30)
-
-    found = spearman_of_codes(dense_codes(x), dense_codes(y), weight)
-
-    copies = np.repeat(x, weight), np.repeat(y, weight)
-    assert found == pytest.approx(spearmanr(*copies).statistic, abs=1e-12)
-
-
 def test_interval_is_that_of_resampled_items() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=80)
@@ -102,10 +89,6 @@ def test_rho_of_nothing_is_undefined(values: list[float]) -> None:
     found = correlate(np.array(values), np.array([1.0, 2, 3, 4]), rng=seeded())
 
     assert np.isnan([found.rho, found.low, found.high]).all()
-
-
-def test_rounding_makes_no_ranks() -> None:
-    assert dense_codes(np.array([0.3, 0.1 + 0.2, np.inf, 0.4])).tolist() == [0, 0, 2, 1]
 
 
 def test_matrix_holds_each_pair_once_in_the_agreed_columns() -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from sfumato.data import cifar10c
+from sfumato.data import load, parts
 from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.corruptions import (
     CORRUPTIONS,
@@ -342,7 +342,7 @@ def test_pixelate_averages_blocks() -> None:
 
 
 def test_names_are_those_of_the_released_data_set() -> None:
-    assert set(CORRUPTIONS) == set(cifar10c.CORRUPTIONS)
+    assert set(CORRUPTIONS) == set(parts("cifar10c"))
     assert sum(each.usual for each in CORRUPTIONS.values()) == 15
 
 
@@ -452,10 +452,8 @@ def test_metric_without_items_has_a_value_and_no_interval() -> None:
 def test_looks_like_the_released_pictures(name: str, data_folder: Path) -> None:
     if not (data_folder / "cifar10c").is_dir():
         pytest.skip("CIFAR-10-C (3 GB) is not among the data sets here.")
-    from sfumato.data import cifar10
-
-    clean = cifar10.load("test", data_folder).images[:50]
-    released = cifar10c.load(name, 3, data_folder).images[:50].astype(np.float64)
+    clean = load("cifar10", "test", data_folder).images[:50]
+    released = load("cifar10c", name, data_folder, severity=3).images[:50].astype(np.float64)
 
     made = corrupt(clean, name, 3, rng=rng()).astype(np.float64)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.data import mnist
+from sfumato.data import load
 from sfumato.errors import DataError
 from sfumato.evaluation.duplicates import (
     PictureId,
@@ -40,7 +40,7 @@ def slightly_noisy(images: Images) -> Images:
 
 def test_mnist_holds_no_picture_twice(data_folder: Path) -> None:
     """S4-38: 0 of 70,000."""
-    sets = [mnist.load("train", data_folder), mnist.load("test", data_folder)]
+    sets = [load("mnist", "train", data_folder), load("mnist", "test", data_folder)]
     parts = [Pictures("mnist", one.split[0], one.items, one.images) for one in sets]
 
     found = find_duplicates(parts, near=None)

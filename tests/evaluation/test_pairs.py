@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import METRICS, Scorer, is_right, mean_of_defined, top_class
+from sfumato.evaluation.metrics import METRICS, Scorer, is_right, top_class
 from sfumato.labels.labelset import LabelSet
 
 ROWS = np.array([[0.7, 0.3], [0.2, 0.8]])
@@ -54,8 +54,3 @@ def test_right_means_the_same_most_probable_class() -> None:
     model = labels(np.array([[0.6, 0.4], [0.6, 0.4]]))
 
     assert is_right(labels(), model).tolist() == [True, False]
-
-
-def test_the_mean_of_nothing_defined_is_not_a_number() -> None:
-    assert np.isnan(mean_of_defined(np.array([np.nan])))
-    assert np.isnan(mean_of_defined(np.empty(0)))

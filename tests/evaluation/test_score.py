@@ -8,7 +8,7 @@ from scipy import stats
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.score import compare, evaluate, evaluate_seeds
+from sfumato.evaluation.score import SEED_TESTS, compare, evaluate, evaluate_seeds
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step
@@ -404,6 +404,33 @@ def arms(human: LabelSet, seeds: int) -> dict[str, dict[int, LabelSet]]:
 
 def difference(found: list[Estimate], metric: str) -> Estimate:
     return next(each for each in found if each.metric == metric and each.against == "people")
+
+
+@pytest.mark.parametrize("name", SEED_TESTS)
+def test_named_tests_do_not_care_which_arm_is_first(name: str) -> None:
+    differences = np.random.default_rng(1).normal(0.5, 1, size=6)
+
+    one, other = (SEED_TESTS[name](side, NOBODY) for side in (differences, -differences))
+
+    assert one == pytest.approx(other)
+    assert SEED_TESTS[name](np.zeros(6), NOBODY) == 1.0
+
+
+def test_unknown_test_gets_the_nearest_name() -> None:
+    human = people()
+    both = {arm: {seed: guess(human, seed) for seed in range(3)} for arm in ("a", "b")}
+
+    with pytest.raises(UnknownName, match="Did you mean 'wilcoxon'"):
+        compare(human, both, metrics=["kl"], test="wilcoxen", rng=NOBODY)
+
+
+def test_identical_arms_differ_by_exactly_nothing() -> None:
+    human = people()
+    model = guess(human, 1)
+
+    found = compare(human, {"a": {0: model}, "b": {0: model}}, rng=NOBODY, draws=50)
+
+    assert all((each.low, each.high) in {(0.0, 0.0), (None, None)} for each in found)
 
 
 @pytest.mark.parametrize("test", ["paired t", "wilcoxon", "sign-flip"])

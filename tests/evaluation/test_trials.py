@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import percentiles
+from sfumato.stats import percentile_interval
 from sfumato.evaluation.score import join
 from sfumato.evaluation.trials import (
     ArmTrials,
@@ -37,7 +37,7 @@ def test_moved_percentiles_lie_around_the_value_and_keep_their_width() -> None:
 
     low, high = moved_to(3.0, drawn)
 
-    plain = percentiles(drawn)
+    plain = percentile_interval(drawn)
     assert high - low == pytest.approx(plain.high - plain.low)
     assert (low + high) / 2 == pytest.approx(3, abs=0.1)
 

@@ -327,7 +327,8 @@ def test_scores_stand_beside_the_seconds_of_their_labels() -> None:
         ("votes", 91_800.0, "kl", 0.5, None, None),
     ]
     several = performance_by_seconds(
-        [Estimate("kl", 0.3, "soft", network="a"), Estimate("kl", 0.4, "soft", network="b")], {"soft": 1}
+        [Estimate("kl", 0.3, "soft", network="a"), Estimate("kl", 0.4, "soft", network="b")],
+        {"soft": 1},
     )
     assert several["arm"].to_list() == ["soft (a)", "soft (b)"]
     with pytest.raises(DataError, match="arm 'votes' has scores but no seconds"):

@@ -15,12 +15,13 @@ from sfumato.planning.grid import (
     DIMENSIONS,
     MAP_SIZES,
     by_form,
-    compared,
     default_points,
     grid_points,
     kept_curves,
     maps,
+    mean_over_seeds,
     means,
+    pair_forms,
     pca_curve,
     ratio_correlation,
     recovered,
@@ -35,6 +36,12 @@ SOFT = {3: (0.757, 0.598, 0.439), 10: (0.816, 0.822, 0.737), 30: (0.839, 0.831, 
 HARD = {3: (0.694, 0.095, 0.004), 10: (0.611, 0.371, 0.026), 30: (0.707, 0.222, 0.198)}
 SIZES = (3, 10, 30)
 SEEDS = 4
+
+
+def gaps(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """Mean difference of two forms at every task and k̂."""
+    task = ["dimensions", "items", "classes", "kept"]
+    return mean_over_seeds(pair_forms(table, first, second), task, "gap")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +80,7 @@ def test_hard_labels_of_one_item_a_class_reach_their_closed_form() -> None:
 
 
 def test_soft_labels_recover_far_more_than_hard_ones_with_few_items(table: pl.DataFrame) -> None:
-    gap = compared(table, "soft", "hard").filter(
+    gap = gaps(table, "soft", "hard").filter(
         pl.col("items") <= pl.col("classes"), pl.col("classes") > 3
     )
 
@@ -83,13 +90,13 @@ def test_soft_labels_recover_far_more_than_hard_ones_with_few_items(table: pl.Da
 
 
 def test_sparse_labels_are_no_worse_than_top_class_ones_on_average(table: pl.DataFrame) -> None:
-    gap = compared(table, "sparse", "top-class")
+    gap = gaps(table, "sparse", "top-class")
 
     assert gap["gap"].to_numpy().mean() > 0
 
 
 def test_pca_codes_are_better_than_sparse_labels_on_average(table: pl.DataFrame) -> None:
-    gap = compared(table, "pca", "sparse")
+    gap = gaps(table, "pca", "sparse")
 
     assert gap["gap"].to_numpy().mean() > 0.1
 
@@ -276,23 +283,23 @@ def test_boxes_have_a_value_for_every_world(table: pl.DataFrame) -> None:
     assert len(drawn.filter(group="sparse, k̂ = 10")) == 6 * SEEDS
 
 
-def test_compared_is_paired_by_world_and_k(table: pl.DataFrame) -> None:
-    found = compared(table, "pca", "sparse").filter(items=30, classes=10, kept=2)
+def test_forms_are_paired_by_world_and_k(table: pl.DataFrame) -> None:
+    found = gaps(table, "pca", "sparse").filter(items=30, classes=10, kept=2)
     both = [
         table.filter(form=f, items=30, classes=10, kept=2).sort("seed") for f in ("pca", "sparse")
     ]
-    gaps = (both[0]["rho"] - both[1]["rho"]).to_numpy()
+    apart = (both[0]["rho"] - both[1]["rho"]).to_numpy()
 
-    interval = ttest_1samp(gaps, 0).confidence_interval()
+    interval = ttest_1samp(apart, 0).confidence_interval()
 
     row = found.row(0, named=True)
-    assert (row["gap"], row["seeds"]) == (pytest.approx(gaps.mean()), SEEDS)
+    assert (row["gap"], row["seeds"]) == (pytest.approx(apart.mean()), SEEDS)
     assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
 
 
 def test_comparing_with_what_is_not_there_is_refused(table: pl.DataFrame) -> None:
     with pytest.raises(DataError, match="no labels of the form 'typicality'"):
-        compared(table, "soft", "typicality")
+        pair_forms(table, "soft", "typicality")
 
 
 def test_wrong_requests_are_refused() -> None:

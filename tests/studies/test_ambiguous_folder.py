@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfumato.data import ImageSet, own
+from sfumato.data import ImageSet, load_own
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import LabelSet
@@ -43,7 +43,7 @@ def test_written_images_and_labels_are_those_that_are_read(tmp_path: Path, chann
     one = made(channels)
 
     written = write_ambiguous(one, tmp_path / "out")
-    pictures = own.load(tmp_path / "out" / "images", tmp_path / "out" / "table.csv")
+    pictures = load_own(tmp_path / "out" / "images", tmp_path / "out" / "table.csv")
     labels = read_labels(tmp_path / "out" / "labels.parquet")
 
     np.testing.assert_array_equal(pictures.images, one.images)

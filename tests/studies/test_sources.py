@@ -13,7 +13,7 @@ import pytest
 from sfumato.data import cifar10
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments
-from sfumato.labels.build import Built
+from sfumato.labels.build import BuiltLabels
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
@@ -544,7 +544,7 @@ def test_only_the_readings_that_a_study_names_are_made(
     made: list[str] = []
     build = cifar_sources.build
 
-    def noted(judgments: Judgments, recipe: str, **how: Any) -> Built:
+    def noted(judgments: Judgments, recipe: str, **how: Any) -> BuiltLabels:
         made.append(recipe)
         return build(judgments, recipe, **how)
 

@@ -3,36 +3,122 @@
 import json
 import os
 import secrets
+import time
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
-from sfumato.cli import elicit_data, elicit_new
-from sfumato.cli.elicit_data import need_packages
-from sfumato.cli.elicit_new import StudyFolder
-from sfumato.cli.progress import say
+import sfumato.cli.options as given
+from sfumato.cli.printing import notify, print_json, progress
+from sfumato.cli.reading import names_in
+from sfumato.errors import DataError, MissingPackage, UnknownName
 
-__all__ = ["elicit_app", "way_in"]
+if TYPE_CHECKING:
+    from sfumato.elicit.session.collection import Collection
+    from sfumato.elicit.storage.backup import Contents
+    from sfumato.elicit.storage.database import Database
 
 elicit_app = typer.Typer(help="Ask people: make, run and end a collection of answers.")
-for command in (
-    elicit_new.new,
-    elicit_data.export,
-    elicit_data.status,
-    elicit_data.withdraw,
-    elicit_data.close,
-    elicit_data.copy,
-    elicit_data.backup,
-    elicit_data.restore,
-):
-    elicit_app.command()(command)
 
+StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.")]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        help="postgresql://… where the answers are stored there and not in the folder.",
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+
+WHO = "command line"
+"""What the log of a study calls whoever types these commands."""
 SERVED = "SFUMATO_SERVED"
 """Environment variable by which processes of one server learn what to serve."""
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+"""Words, because beside each class stands a number: the key that chooses it."""
 
 
-@elicit_app.command("serve")
+@elicit_app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the study.")],
+    images: Annotated[
+        Path | None, typer.Option("--images", help="Folder or zip archive of images.")
+    ] = None,
+    classes: given.Classes = None,
+    question: Annotated[
+        str | None,
+        typer.Option("--question", help="What is asked: a preset (docs/elicit-presets.md)."),
+    ] = None,
+    settings: Annotated[
+        Path | None, typer.Option("--from", help="TOML file of settings; it names the preset.")
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="A working study of handwritten digits.")
+    ] = False,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="CSV image,class: the known classes.")
+    ] = None,
+    allocation: Annotated[
+        Path | None, typer.Option("--allocation", help="CSV image,batch or JSON: the batches.")
+    ] = None,
+    checks: Annotated[
+        Path | None, typer.Option("--checks", help="CSV image,class: attention checks.")
+    ] = None,
+    practice: Annotated[
+        Path | None, typer.Option("--practice", help="CSV image,class: images to practise with.")
+    ] = None,
+    comparisons: Annotated[
+        Path | None,
+        typer.Option("--comparisons", help="CSV first,second (pairs) or item,first,second."),
+    ] = None,
+    mixes: Annotated[
+        Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
+    ] = None,
+    per_item: Annotated[
+        int | None, typer.Option("--per-item", help="How many people answer about an item.")
+    ] = None,
+    trials: Annotated[int | None, typer.Option("--trials", help="Main trials a person.")] = None,
+    mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
+    assign: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option("--database", help="postgresql://… instead of a file.")
+    ] = None,
+    seed: given.Seed = 0,
+) -> None:
+    """Make a study from a folder of images, a list of labels and a question."""
+    tables = {
+        "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
+        "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
+    }  # fmt: skip
+    if demo and any((images, classes, settings, *tables.values())):
+        raise typer.BadParameter("--demo brings images, classes and tables of its own.")
+    need_packages()
+    changes = _changes(settings, assign or [])
+    shortcuts = {"per_item": per_item, "mode": mode, "title": title}
+    changes |= {key: value for key, value in shortcuts.items() if value is not None}
+    if trials is not None:
+        changes["layout"] = {**changes.get("layout", {}), "trials_per_person": trials}
+    if classes is not None:
+        from sfumato.judgments.formats.reading import read_classes
+
+        changes["classes"] = read_classes(classes)
+    preset = question or changes.get("preset")
+    changes.pop("preset", None)
+    _make(folder, images, preset, tables, changes, demo=demo, settings=settings, seed=seed)
+    _tell(folder)
+
+
+@elicit_app.command()
 def serve(
     folder: StudyFolder,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
@@ -58,9 +144,9 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a study to the people who answer, until it is stopped."""
-    need_packages("pydantic", "sqlalchemy", "psycopg", "starlette", "uvicorn", "jinja2", "argon2")
+    need_packages("starlette", "uvicorn", "jinja2", "argon2", "itsdangerous")
+    from sfumato.elicit.serve import check_workers, run_server
     from sfumato.elicit.web.security import check_address
-    from sfumato.elicit.web.serve import check_workers, run_server
 
     check_address(host, os.environ.get(admin_key_env) or None)
     check_workers(workers, database)
@@ -79,18 +165,177 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/"
     key = f"key {os.environ[admin_key_env]}" if is_new_key else f"key in {admin_key_env}"
-    say(f"Serving {folder} at {address} (Ctrl-C stops it).")
-    say(way_in(folder, address))
-    say(f"Dashboard: {address}admin/ ({key}).")
+    notify(f"Serving {folder} at {address} (Ctrl-C stops it).")
+    notify(way_in(folder, address))
+    notify(f"Dashboard: {address}admin/ ({key}).")
     factory = f"{__name__}:{make_served_app.__name__}"
     run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
 
 
+@elicit_app.command()
+def export(
+    folder: StudyFolder,
+    output: Output,
+    format_: Annotated[
+        str, typer.Option("--format", help="judgments, jspsych, label-studio or potato.")
+    ] = "judgments",
+    keep: Annotated[
+        str,
+        typer.Option("--with", help="Also repeats, checks, practice, excluded; comma-separated."),
+    ] = "",
+    database: Address = None,
+) -> None:
+    """Write the answers to a file, without anybody's platform id."""
+    need_packages()
+    from sfumato.elicit.design.places import open_study
+    from sfumato.elicit.export import export as write_export
+
+    study = open_study(folder)
+    with _stored(folder, database).reader() as connection:
+        found = write_export(connection, study, output, shape=format_, keep=names_in(keep))
+    typer.echo(
+        f"Wrote {len(found.answers):,} answers of {_counted(found.people, 'person', 'people')} "
+        f"to {output}."
+    )
+    if found.left_out:
+        listed = ", ".join(f"{count:,} {why}" for why, count in found.left_out.items())
+        typer.echo(f"Left out (see --with): {listed}.")
+    if found.late:
+        typer.echo(f"Late, after their place had been given up: {found.late:,} of these.")
+    if found.marked:
+        typer.echo(
+            f"{_counted(found.marked, 'cell begins', 'cells begin')} like a formula and got a ' in "
+            "front; write .parquet or .jsonl to keep them as they are."
+        )
+
+
+@elicit_app.command()
+def status(folder: StudyFolder, as_json: given.AsJson = False, database: Address = None) -> None:
+    """Where the study stands: people, answers, items, signs, time and pay."""
+    need_packages()
+    from sfumato.elicit.design.places import open_study
+    from sfumato.elicit.status import status_of
+
+    study = open_study(folder)
+    with _stored(folder, database).reader() as connection:
+        found = status_of(connection, study, now=time.time())
+    if as_json:
+        print_json(found)
+        return
+    for line in _status_lines(found):
+        typer.echo(line)
+
+
+@elicit_app.command()
+def withdraw(
+    folder: StudyFolder,
+    person: Annotated[
+        str, typer.Argument(metavar="PSEUDONYM", help="The person, or their id on the platform.")
+    ],
+    identity_only: Annotated[
+        bool,
+        typer.Option(
+            "--identity-only", help="Keep the answers without the person, as the consent says."
+        ),
+    ] = False,
+    database: Address = None,
+) -> None:
+    """Erase a person with all their answers; how many there were is kept."""
+    need_packages()
+    import numpy as np
+
+    from sfumato.elicit.session.people import withdraw_person
+
+    done = withdraw_person(
+        _stored(folder, database),
+        _collection(folder),
+        person,
+        identity_only=identity_only,
+        who=WHO,
+        now=time.time(),
+        rng=np.random.default_rng(),
+    )
+    what = "Kept without the person" if identity_only else "Erased"
+    typer.echo(f"{what}: {_counted(done.answers, 'answer', 'answers')}.")
+    if not done.scrubbed:
+        typer.echo(
+            "The rows are gone, but their traces in the files could not be overwritten while "
+            "others read them; that happens when the server stops, or at the next withdrawal."
+        )
+    typer.echo("Earlier backups and exports still hold the person; delete or replace them.")
+
+
+@elicit_app.command()
+def close(folder: StudyFolder, database: Address = None) -> None:
+    """Let nobody new in; sessions that run may end."""
+    need_packages()
+    import numpy as np
+
+    from sfumato.elicit.session.people import close as close_collection
+    from sfumato.elicit.session.writer import run_once
+
+    with _stored(folder, database).connect() as connection:
+        run_once(
+            connection,
+            _collection(folder),
+            close_collection,
+            now=time.time(),
+            rng=np.random.default_rng(),
+            who=WHO,
+        )
+    typer.echo(f"Closed {folder}: nobody new is let in, those who began may finish.")
+
+
+@elicit_app.command()
+def copy(
+    folder: StudyFolder,
+    to: Annotated[
+        str, typer.Option("--to", help="postgresql://… or sqlite:///FILE, a new database.")
+    ],
+    database: Address = None,
+) -> None:
+    """Copy every row to another database, and compare the two."""
+    need_packages()
+    from sfumato.elicit.storage.backup import copy_collection
+    from sfumato.elicit.storage.database import open_database
+
+    contents = copy_collection(_stored(folder, database), open_database(to))
+    _print_contents(contents)
+    typer.echo(
+        "Both databases hold the same rows. What people answer from now on is only in the old "
+        "one: stop the server before the copy that counts."
+    )
+
+
+@elicit_app.command()
+def backup(folder: StudyFolder, output: Output, database: Address = None) -> None:
+    """Write a checked backup of the database, also while the server runs."""
+    need_packages()
+    from sfumato.elicit.storage.backup import back_up
+
+    contents = back_up(_stored(folder, database), output)
+    _print_contents(contents)
+    typer.echo(f"Wrote {output} and checked it. It holds platform ids: keep it as safe as the key.")
+
+
+@elicit_app.command()
+def restore(
+    folder: StudyFolder,
+    backup_file: Annotated[Path, typer.Option("--from", help="The backup.")],
+) -> None:
+    """Put a backup in the place of the database of a study."""
+    need_packages()
+    from sfumato.elicit.storage.backup import restore as put_back
+
+    contents = put_back(backup_file, folder)
+    _print_contents(contents)
+    typer.echo(f"Restored {folder} from {backup_file}.")
+
+
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
-    from sfumato.cli.elicit_live import dashboard_with
-    from sfumato.elicit.web.limits import Limits
-    from sfumato.elicit.web.serve import served_app
+    from sfumato.elicit.serve import served_app
+    from sfumato.elicit.web.security import Limits
 
     wanted = json.loads(os.environ[SERVED])
     return served_app(
@@ -98,7 +343,7 @@ def make_served_app() -> Any:
         database=wanted["database"],
         webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
         limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
-        make_admin=dashboard_with(os.environ[wanted["admin_key_env"]]),
+        admin_key=os.environ[wanted["admin_key_env"]],
     )
 
 
@@ -118,3 +363,156 @@ def way_in(folder: Path, address: str) -> str:
             return f"Address for MTurk: {address} (it adds who comes)."
         case _:
             assert_never(recruiting.platform)
+
+
+def demo_digits() -> dict[str, Any]:
+    """The images, labels and classes of a study of handwritten digits."""
+    from sfumato.data import digits
+
+    pictures = digits.load()
+    names = [DIGITS[label] for label in pictures.labels]
+    return {
+        "images": dict(zip(pictures.items, pictures.images, strict=True)),
+        "labels": dict(zip(pictures.items, names, strict=True)),
+        "classes": DIGITS,
+    }
+
+
+def need_packages(*packages: str) -> None:
+    """Say how to install what is missing, the database's packages first."""
+    for package in ("sqlalchemy", "psycopg", *packages):
+        if find_spec(package) is None:
+            raise MissingPackage(
+                f"Studies need the package {package}; install it with "
+                "pip install 'sfumato[elicit]'."
+            )
+
+
+def _make(
+    folder: Path,
+    images: Path | None,
+    preset: str | None,
+    tables: dict[str, Any],
+    changes: dict[str, Any],
+    *,
+    demo: bool,
+    settings: Path | None,
+    seed: int,
+) -> None:
+    from sfumato.elicit.making.make import demo_study, new_study
+
+    if demo:
+        changes = {**demo_digits(), **changes}
+        demo_study(folder, preset=preset or "distribution", seed=seed, **changes)
+    elif images is None or preset is None:
+        raise typer.BadParameter("A study needs --images and --question (or --from or --demo).")
+    else:
+        where = "" if settings is None else settings.name
+        with progress("Preparing images") as advance:
+            new_study(
+                folder, images=images, preset=preset, seed=seed, advance=advance, where=where,
+                **tables, **changes,
+            )  # fmt: skip
+
+
+def _changes(settings: Path | None, assigned: list[str]) -> dict[str, Any]:
+    """What stands in the file, and over it what was set on the command line."""
+    from sfumato.elicit.design.study import ElicitStudy, read_settings
+    from sfumato.names import find
+
+    where = "--set" if settings is None else settings.name
+    changes = {} if settings is None else read_settings(settings)
+    for text in assigned:
+        key, equals, value = text.partition("=")
+        *table, last = key.strip().split(".")
+        if not equals or not last or len(table) > 1:
+            raise DataError(f"--set is written key=value or table.key=value; found {text!r}.")
+        inside = changes.setdefault(table[0], {}) if table else changes
+        if not isinstance(inside, dict):
+            raise DataError(f"{table[0]} is a table of settings, not {inside!r}.")
+        inside[last] = _value(value)
+    for key in changes:
+        try:
+            find(ElicitStudy.model_fields, key, what="setting")
+        except UnknownName as error:
+            raise DataError(f"{where}: {error}") from None
+    return changes
+
+
+def _value(text: str) -> Any:
+    """A value as in TOML; anything else is a text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _tell(folder: Path) -> None:
+    from sfumato.elicit.design.places import IMAGES, SETTINGS, open_study
+
+    study = open_study(folder)
+    shown = len(list((folder / IMAGES).iterdir()))
+    typer.echo(
+        f"Made {folder}: {study.form} about {shown:,} images, {study.per_item} people each, "
+        f"{study.layout.trials_per_person} trials a person."
+    )
+    typer.echo(
+        f"Next: read {folder / SETTINGS} and replace its consent by your own, then\n"
+        f"  sfumato elicit serve {folder}"
+    )
+
+
+def _stored(folder: Path, address: str | None) -> "Database":
+    """The database of a study; it must be there, as opening would make a new one."""
+    from sfumato.elicit.design.places import DATABASE, database_url, open_study
+    from sfumato.elicit.storage.database import open_database
+
+    open_study(folder)
+    if address is None and not (folder / DATABASE).is_file():
+        raise DataError(f"{folder} holds no {DATABASE}; name its database with --database.")
+    return open_database(address or database_url(folder))
+
+
+def _collection(folder: Path) -> "Collection":
+    from sfumato.elicit.design.places import open_study, read_key
+    from sfumato.elicit.session.collection import collection_of
+
+    return collection_of(open_study(folder), read_key(folder))
+
+
+def _print_contents(contents: "dict[str, Contents]") -> None:
+    width = max(map(len, contents))
+    for name, held in contents.items():
+        typer.echo(f"{name:<{width}}  {held.rows:>9,} rows  {held.checksum}")
+
+
+def _status_lines(found: dict[str, Any]) -> list[str]:
+    people, items = found["people"], found["items"]
+    others = ", ".join(
+        f"{count:,} {name.replace('_', ' ')}"
+        for name, count in people.items()
+        if count and name != "entered"
+    )
+    views = ", ".join(f"{count:,} {view}" for view, count in found["answers"].items())
+    flags = ", ".join(f"{times:,} {kind}" for kind, times in found["flags"].items())
+    lines = [
+        f"{found['study']}: {found['form']}, {'closed' if found['closed'] else 'open'}",
+        f"people: {people['entered']:,} entered" + (f"; {others}" if others else ""),
+        f"answers: {views or 'none yet'}" + (f"; {found['late']:,} late" if found["late"] else ""),
+        f"people an item: {items['min']} to {items['max']}, median {items['median']:g}; "
+        f"{items['at_target']:,} of {items['stimuli']:,} have all they need",
+        f"signs: {flags or 'none'}",
+    ]
+    if found["median_seconds"] is not None:
+        lines.append(f"time: {found['median_seconds']:g} s an answer (median)")
+    if found["median_minutes_a_session"] is not None:
+        lines[-1] += f", {found['median_minutes_a_session']:.1f} min a session"
+    pay = found["hourly_pay"]
+    if pay is not None:
+        meant = "" if pay["meant"] is None else f", meant were {pay['meant']:g}"
+        lines.append(f"pay: {pay['amount']:g} {pay['currency']} an hour in effect{meant}")
+    return lines
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"

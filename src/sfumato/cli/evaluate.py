@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.cli import options as given
+import sfumato.cli.options as given
 from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import progress, notify
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def evaluate(
     as_json: given.AsJson = False,
 ) -> None:
     """Every metric on stored predictions, by stratum, with floors and intervals."""
-    from sfumato.cli import show
+    import sfumato.cli.printing as show
     from sfumato.evaluation.predictions import STRATA, EvaluationSettings, evaluate_files
     from sfumato.judgments.formats.reading import read_classes
     from sfumato.scores import Estimates
@@ -54,7 +54,7 @@ def evaluate(
             labels, predictions, original=original, settings=settings, advance=advance
         )
     for remark in done.remarks:
-        say(remark)
+        notify(remark)
     if output is not None:
         Estimates.of(done.scores).write(output)
     found = _found(labels, done)

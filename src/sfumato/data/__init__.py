@@ -1,19 +1,37 @@
-"""Data sets: where they come from, what is here, and their images."""
+"""Data sets by name: where they come from, what is here, their images, answers and labels."""
 
-from sfumato.data.class_map import remap
-from sfumato.data.fetch import data_folder
-from sfumato.data.images import FeatureSet, ImageSet
-from sfumato.data.registry import DATASETS, Fetched, check, get, list_datasets, path_of
+from sfumato.data.decode import (
+    load,
+    load_features,
+    load_judgments,
+    load_labels,
+    load_split,
+    official_archive,
+    parts,
+)
+from sfumato.data.fetch import Download, check, get
+from sfumato.data.images import FeatureSet, ImageSet, remap
+from sfumato.data.own import load_own
+from sfumato.data.registry import DATASETS, data_folder, listing, locate, path
 
 __all__ = [
     "DATASETS",
+    "Download",
     "FeatureSet",
-    "Fetched",
     "ImageSet",
     "check",
     "data_folder",
     "get",
-    "list_datasets",
-    "path_of",
+    "listing",
+    "load",
+    "load_features",
+    "load_judgments",
+    "load_labels",
+    "load_own",
+    "load_split",
+    "locate",
+    "official_archive",
+    "parts",
+    "path",
     "remap",
 ]

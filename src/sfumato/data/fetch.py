@@ -8,34 +8,22 @@ download is continued.
 import gzip
 import hashlib
 import os
-import sys
 import time
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Literal, TypedDict
 from urllib.error import HTTPError, URLError
 
+from sfumato.data.registry import Dataset, RemoteFile, data_folder, find_dataset
 from sfumato.errors import DataError
-from sfumato.names import find
 from sfumato.provenance import fingerprint_file
-
-__all__ = [
-    "Dataset",
-    "FileRow",
-    "Progress",
-    "RemoteFile",
-    "State",
-    "compare",
-    "data_folder",
-    "fetch",
-    "locate",
-]
 
 CHUNK = 1 << 16
 TIMEOUT = 30.0
@@ -51,38 +39,13 @@ State = Literal["present", "missing", "changed"]
 
 
 @dataclass(frozen=True)
-class RemoteFile:
-    """A file of a data set: what it must hold, and where it comes from."""
+class Download:
+    """What came of fetching a data set."""
 
-    path: str
-    """Where it lies within the data folder."""
-    size: int | None
-    """Bytes; None where they are not known."""
-    sha256: str | None
-    """Of its content; of a ``.gz`` file that is no archive, of what it unpacks to, because the
-    same content is packed with different names and times inside. None where none is published,
-    or for a folder: then whatever is there counts as present."""
-    url: str | None = None
-    """Where the same content can be had, or None: then ``made`` says how it came about."""
-    made: str | None = None
-
-    def __post_init__(self) -> None:
-        assert (self.url is None) != (self.made is None), self.path
-        assert self.url is None or (self.size and self.sha256), self.path
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """What is known of a data set before any of it is here."""
-
-    name: str
-    about: str
-    source: str
-    """Repository or publisher, and the paper to cite."""
-    licence: str
-    files: tuple[RemoteFile, ...] = ()
-    package: str | None = None
-    """The Python package that brings the data along, where one does; then there are no files."""
+    files: tuple[Path, ...]
+    """Those that were fetched; none if all were here."""
+    note: str
+    """Licence and source, to be shown to whoever asked for the data."""
 
 
 class FileRow(TypedDict):
@@ -92,10 +55,24 @@ class FileRow(TypedDict):
     state: State
 
 
-def data_folder() -> Path:
-    """Where data sets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
-    named = os.environ.get("SFUMATO_DATA")
-    return Path(named).expanduser() if named else _cache_folder() / "sfumato"
+def check(name: str) -> list[FileRow]:
+    """Each file of a data set: present, missing, or changed (another SHA-256)."""
+    return compare(find_dataset(name), data_folder())
+
+
+def get(name: str, progress: Progress = lambda done, total: None) -> Download:
+    """Fetch the missing files of a data set; what cannot be fetched is an error that says how.
+
+    ``progress`` is called with bytes done and in all. A download that was interrupted goes on
+    where it stopped.
+
+    >>> get("digits").note
+    'Licence: CC BY 4.0 (UCI Machine Learning Repository). Source: scikit-learn, ...'
+    """
+    dataset = find_dataset(name)
+    dataset.path()  # a package that is not installed is an error here
+    files = fetch(dataset, data_folder(), progress)
+    return Download(tuple(files), f"Licence: {dataset.licence}. Source: {dataset.source}")
 
 
 def compare(dataset: Dataset, folder: Path) -> list[FileRow]:
@@ -130,28 +107,6 @@ def fetch(
     return fetched
 
 
-def locate(dataset: Dataset, name: str, folder: Path | None = None) -> Path:
-    """Where the file called ``name`` of a data set is; a missing one is an error with a remedy."""
-    files = {Path(file.path).name: file for file in dataset.files}
-    file = find(files, name, what=f"file of {dataset.name}")
-    path = (folder or data_folder()) / file.path
-    if not path.exists():
-        raise DataError(
-            f"{path} is missing. `sfumato data get {dataset.name}` fetches it or says how to make "
-            "it; SFUMATO_DATA names the folder of data sets."
-        )
-    return path
-
-
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return named if named.is_absolute() else Path.home() / ".cache"
-
-
 def _state(file: RemoteFile, folder: Path) -> State:
     path = folder / file.path
     if file.sha256 is None:
@@ -172,17 +127,15 @@ def _fingerprint(file: RemoteFile, path: Path) -> str:
 
 
 def _fetch_all(files: list[RemoteFile], folder: Path, progress: Progress) -> list[Path]:
-    total = sum(file.size or 0 for file in files)
-    before = 0
-    fetched = []
-    for file in files:
-        fetched.append(_fetch_one(file, folder, _shifted(progress, before, total)))
-        before += file.size or 0
-    return fetched
+    sizes = [file.size or 0 for file in files]
 
+    def advance(before: int, done: int) -> None:
+        progress(before + done, sum(sizes))
 
-def _shifted(progress: Progress, before: int, total: int) -> Callable[[int], None]:
-    return lambda done: progress(before + done, total)
+    return [
+        _fetch_one(file, folder, partial(advance, sum(sizes[:row])))
+        for row, file in enumerate(files)
+    ]
 
 
 def _fetch_one(file: RemoteFile, folder: Path, advance: Callable[[int], None]) -> Path:
@@ -298,7 +251,7 @@ def _answer(url: str, here: int) -> HTTPResponse:
 def _how_made(dataset: Dataset, files: list[RemoteFile], folder: Path) -> str:
     by_making: dict[str, list[str]] = {}
     for file in files:
-        by_making.setdefault(file.made or "", []).append(file.path)
+        by_making.setdefault(file.made or dataset.made or "", []).append(file.path)
     ways = " ".join(f"{', '.join(paths)}: {made}" for made, paths in by_making.items())
     return (
         f"{len(files)} of the {len(dataset.files)} files of {dataset.name} cannot be fetched and "

@@ -1,9 +1,13 @@
 """Hold pictures, or features computed from them, with ids, original labels, classes and splits.
 
 ``ImageSet`` and ``FeatureSet`` are frozen and checked when made: every item has its own id,
-one label within the classes and the name of the split it belongs to.
+one label within the classes and the name of the split it belongs to. ``decode_picture`` turns
+the bytes of a file into pixels, ``resize`` pixels into another size, and ``remap`` a labelled
+pool into a set with other classes.
 """
 
+import io
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +15,20 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.provenance import Provenance, Step
-
-__all__ = ["FeatureSet", "ImageSet"]
+from sfumato.names import find
+from sfumato.provenance import Provenance, Setting, Step
 
 T = TypeVar("T", bound=np.generic)
+
+Size = tuple[int, int]
+"""Height and width in pixels."""
+
+GREY = ("1", "L")
+COLOUR = ("P", "RGB", "RGBA", "LA", "CMYK", "YCbCr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +134,87 @@ class FeatureSet:
         return _original(self)
 
 
+def decode_picture(content: bytes, where: str) -> NDArray[np.uint8]:
+    """The pixels of a JPEG or PNG file, height × width, with × 3 for colour.
+
+    Whatever cameras and screens produce becomes either grey or red, green and blue: turned
+    upright, palettes looked up, an opaque alpha channel left away. ``where`` names the file in
+    errors.
+    """
+    try:
+        # naming the formats keeps Pillow from trying dozens of others on every file
+        with Image.open(io.BytesIO(content), formats=("JPEG", "PNG")) as image:
+            return np.asarray(_plain(ImageOps.exif_transpose(image), where))
+    except (
+        UnidentifiedImageError,
+        OSError,
+        SyntaxError,  # Pillow's way to say that a PNG chunk is broken
+        ValueError,
+        zlib.error,
+        Image.DecompressionBombError,
+    ) as error:
+        raise DataError(f"{where} is no readable picture: {error}.") from None
+
+
+def resize(pictures: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
+    """Pictures of another size, each channel filtered by Lanczos' kernel of three lobes.
+
+    >>> resize(np.full((1, 8, 6, 3), 7, np.uint8), (4, 4)).shape
+    (1, 4, 4, 3)
+    """
+    height, width = size
+    if height < 1 or width < 1:
+        raise DataError(f"Pictures cannot be made {height} × {width} pixels; both must be above 0.")
+    n_pictures, old_height, old_width, channels = pictures.shape
+    if (old_height, old_width) == (height, width):
+        return pictures
+    resized = np.empty((n_pictures, height, width, channels), dtype=np.uint8)
+    for row, picture in enumerate(pictures):
+        for channel in range(channels):
+            plane = Image.fromarray(np.ascontiguousarray(picture[..., channel]))
+            plane = plane.resize((width, height), Image.Resampling.LANCZOS)
+            resized[row, ..., channel] = np.asarray(plane)
+    return resized
+
+
+def remap(
+    images: ImageSet,
+    mapping: Mapping[str, str | None],
+    classes: Sequence[str],
+    *,
+    size: Size | None = None,
+) -> ImageSet:
+    """Give a pool's pictures the classes of another set, as ImageNet-Far does (S0-43, S0-45).
+
+    ``mapping`` says what each class of the pool is to be called; the pictures of a class that
+    is not in it, or is there with None, are left out and counted in the provenance. Items keep
+    their ids and splits. ``size`` (height, width) resizes the pictures by Lanczos' filter.
+
+    >>> pool = ImageSet(("a", "b", "c"), np.zeros((3, 8, 8, 1), np.uint8), [0, 1, 2],
+    ...                 ("ibex", "zebra", "teapot"), ("all",) * 3)
+    >>> far = remap(pool, {"ibex": "deer", "zebra": "horse"}, ("deer", "horse"), size=(4, 4))
+    >>> far.items, far.labels.tolist(), far.images.shape
+    (('a', 'b'), [0, 1], (2, 4, 4, 1))
+    >>> far.provenance[-1].settings["dropped"]
+    {'teapot': 1}
+    """
+    position = _positions(images, mapping, classes)
+    rows = np.flatnonzero(position[images.labels] >= 0)
+    if not len(rows):
+        raise DataError(
+            f"None of the {len(images):,} pictures is in a class that the mapping keeps."
+        )
+    kept = images.take([images.items[row] for row in rows])
+    return ImageSet(
+        items=kept.items,
+        images=kept.images if size is None else resize(kept.images, size),
+        labels=position[kept.labels],
+        classes=tuple(classes),
+        split=kept.split,
+        provenance=(*images.provenance, _step(images, position, mapping, size)),
+    )
+
+
 def _make_tuples(described: ImageSet | FeatureSet) -> None:
     for name in ("items", "classes", "split", "provenance"):
         object.__setattr__(described, name, tuple(getattr(described, name)))
@@ -182,3 +273,53 @@ def _frozen(array: NDArray[T]) -> NDArray[T]:
         array = np.array(array)
         array.flags.writeable = False
     return array
+
+
+def _plain(image: Image.Image, where: str) -> Image.Image:
+    if image.mode in GREY:
+        return image.convert("L")
+    if image.mode not in COLOUR:
+        raise DataError(
+            f"{where} stores its pixels as {image.mode!r}; expected 8 bits for grey or for each "
+            "colour. Save it so."
+        )
+    if image.has_transparency_data:
+        alpha = np.asarray(image.convert("RGBA"))[..., 3]
+        if (alpha < 255).any():
+            raise DataError(f"{where} is transparent in places. Save it on a background.")
+    return image.convert("L" if image.mode == "LA" else "RGB")
+
+
+def _positions(
+    images: ImageSet, mapping: Mapping[str, str | None], classes: Sequence[str]
+) -> NDArray[np.int64]:
+    old = {name: place for place, name in enumerate(images.classes)}
+    new = {name: place for place, name in enumerate(classes)}
+    position = np.full(len(old), -1, dtype=np.int64)  # (old classes,)
+    for name, target in mapping.items():
+        place = find(old, name, what="class of the pool")
+        if target is not None:
+            position[place] = find(new, target, what="new class")
+    return position
+
+
+def _step(
+    images: ImageSet,
+    position: NDArray[np.int64],
+    mapping: Mapping[str, str | None],
+    size: Size | None,
+) -> Step:
+    counts = Counter(images.labels.tolist())
+    dropped: dict[str, Setting] = {
+        name: counts[place]
+        for place, name in enumerate(images.classes)
+        if position[place] < 0 and counts[place]
+    }
+    return Step(
+        "remap classes",
+        {
+            "mapping": {**mapping},
+            "size": None if size is None else [*size],
+            "dropped": dropped,
+        },
+    )

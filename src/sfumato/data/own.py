@@ -9,14 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data.filled import filled
-from sfumato.data.images import ImageSet
-from sfumato.data.pictures import Size, decode, resize
+from sfumato.data.images import ImageSet, Size, decode_picture, resize
 from sfumato.errors import DataError
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step, fingerprint_file
-
-__all__ = ["load"]
 
 ENDINGS = (".png", ".jpg", ".jpeg")
 NEEDED = ("item", "label")
@@ -25,7 +21,7 @@ Read = Callable[[str], bytes]
 """The content of a picture's file by its path within the folder or archive."""
 
 
-def load(
+def load_own(
     path: Path,
     labels_table: Path,
     *,
@@ -63,6 +59,17 @@ def load(
     )
 
 
+def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl.DataFrame:
+    """The table with a column ``split``, "all" where it has none; an empty cell is an error."""
+    if "split" not in table.columns:
+        table = table.with_columns(split=pl.lit("all"))
+    for name in (*needed, "split"):
+        empty = table[name].is_null().arg_true()
+        if len(empty):
+            raise DataError(f"{path.name}, row {empty[0] + 1}: {name!r} is empty.")
+    return table
+
+
 def _table(path: Path) -> pl.DataFrame:
     try:
         table = pl.read_csv(path, infer_schema=False)
@@ -74,7 +81,7 @@ def _table(path: Path) -> pl.DataFrame:
                 f"{path.name} has no column {name!r}; it has {', '.join(table.columns)}. Expected "
                 "item, label and, if wanted, split."
             )
-    table = filled(table, NEEDED, path=path)
+    table = fill_splits(table, NEEDED, path=path)
     if table.is_empty():
         raise DataError(f"{path.name} has no rows.")
     twice = table["item"].filter(table["item"].is_duplicated())
@@ -156,7 +163,7 @@ def _decoded(read: Read, member: str, path: Path) -> NDArray[np.uint8]:
         content = read(member)
     except OSError as error:
         raise DataError(f"{where} cannot be opened: {error.strerror or error}.") from None
-    pixels = decode(content, where, "plain")
+    pixels = decode_picture(content, where)
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
 

@@ -1,67 +1,138 @@
-"""Turn the name of a data set into what is known of it and what of it is here."""
+"""Turn the name of a data set into what ``datasets.toml`` says of it and where its files are."""
 
-from dataclasses import dataclass
+import os
+import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
-from sfumato.data import (
-    cifar10,
-    cifar10_1,
-    cifar10_official,
-    cifar10c,
-    cifar10h,
-    cifar10h_predictions,
-    cifar10n,
-    cifar10s,
-    cinic10,
-    crowd,
-    cub_s,
-    digits,
-    fashion_mnist,
-    hmix,
-    label_errors,
-    labelme,
-    mnist,
-    soft_digits,
-)
-from sfumato.data.fetch import Dataset, FileRow, Progress, compare, data_folder, fetch
-from sfumato.errors import MissingPackage
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from sfumato.errors import DataError, MissingPackage
+from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
 
-__all__ = [
-    "DATASETS",
-    "DatasetRow",
-    "Fetched",
-    "Presence",
-    "check",
-    "get",
-    "list_datasets",
-    "path_of",
-]
+Presence = Literal["all", "some", "none", "embedded"]
 
-DATASETS: dict[str, Dataset] = {
-    "digits": digits.DATASET,
-    "cifar10": cifar10.DATASET,
-    "cifar10-official": cifar10_official.DATASET,
-    "cifar10.1": cifar10_1.DATASET,
-    "cinic10": cinic10.DATASET,
-    "cifar10c": cifar10c.DATASET,
-    "cifar10h": cifar10h.DATASET,
-    "cifar10h-predictions": cifar10h_predictions.DATASET,
-    "cifar10s": cifar10s.DATASET,
-    "cifar10n": cifar10n.DATASET,
-    "hmix": hmix.DATASET,
-    "cub-s": cub_s.DATASET,
-    "fashion-mnist-h": fashion_mnist.DATASET,
-    "mnist": mnist.DATASET,
-    "soft-digits": soft_digits.DATASET,
-    "label-errors": label_errors.DATASET,
-    "labelme": labelme.DATASET,
-    "crowd": crowd.DATASET,
+CLASSES = {
+    "cifar10": CIFAR10,
+    "digits": tuple("0123456789"),
+    "fashion-mnist": FASHION_MNIST,
+    "labelme": LABELME,
 }
 
-Presence = Literal["all", "some", "none", "embedded"]
+
+class Record(BaseModel):
+    """A table of ``datasets.toml``; a field that it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RemoteFile(Record):
+    """A file of a data set: what it must hold, and where it comes from."""
+
+    path: str
+    """Where it lies within the data folder."""
+    size: int | None = None
+    """Bytes; None where they are not known."""
+    sha256: str | None = None
+    """Of its content; of a ``.gz`` file that is no archive, of what it unpacks to, because the
+    same content is packed with different names and times inside. None where none is published,
+    or for a folder: then whatever is there counts as present."""
+    url: str | None = None
+    """Where the same content can be had, or None: then ``made`` says how it came about."""
+    made: str | None = None
+
+
+class ImagesRecord(Record):
+    """Where the images of a data set are stored, and how."""
+
+    kind: Literal["arrays", "batches", "cifar10", "class-folders", "idx", "package", "parquet"]
+    """The decoder that reads them."""
+    parts: dict[str, tuple[str, ...]]
+    """The files or members of each part: images, then labels where they have a file."""
+    split: str | None = None
+    """The split of all items, where it is not the name of the part."""
+    archive: str | None = None
+    """The archive that has the files as its members; its folder is named like it."""
+    severities: int | None = None
+    """How many severities follow each other in a file of corrupted images."""
+
+
+class JudgmentsRecord(Record):
+    """A file of people's answers."""
+
+    file: str
+    format: str
+    answers: int
+    """How many it holds, as published or counted."""
+
+
+class Dataset(Record):
+    """What is known of a data set before any of it is here."""
+
+    name: str
+    about: str
+    source: str
+    """Repository or publisher, and the paper to cite."""
+    licence: str
+    items: dict[str, int] = {}
+    """How many items each part has, as published."""
+    classes: Annotated[tuple[str, ...], BeforeValidator(lambda name: CLASSES[name])] = ()
+    """The classes of its images and labels, by the name of a list in ``CLASSES``."""
+    package: str | None = None
+    """The Python package that brings the data along, where one does; then there are no files."""
+    made: str | None = None
+    """How files without an address came about, where they do not say it themselves."""
+    files: tuple[RemoteFile, ...] = ()
+    images: ImagesRecord | None = None
+    features: dict[str, tuple[str, str]] = {}
+    """By part: the file of features, in place of images, and that of labels."""
+    judgments: dict[str, JudgmentsRecord] = {}
+    labels: dict[str, str] = {}
+    """Files of distributions: released labels, or what published networks predict."""
+    split: dict[str, str] = {}
+    """The files of row numbers that make up each part of the published split."""
+
+    @model_validator(mode="after")
+    def _check_origins(self) -> "Dataset":
+        for file in self.files:
+            assert file.url is None or (file.size and file.sha256 and not file.made), file.path
+            assert file.url or file.made or self.made, file.path
+        return self
+
+    def path(self, folder: Path | None = None) -> Path:
+        """Where the files are, or would be; a package that is not installed is an error."""
+        if not self.package:
+            return (folder or data_folder()) / Path(self.files[0].path).parent
+        spec = find_spec(self.package)
+        if spec is None or spec.origin is None:
+            raise MissingPackage(
+                f"The {self.name} are part of scikit-learn, which is not installed. "
+                "Install it: pip install 'sfumato[learn]'"
+            )
+        return Path(spec.origin).parent
+
+    def locate(self, name: str, folder: Path | None = None) -> Path:
+        """Where the file called ``name`` is; a missing one is an error with a remedy."""
+        files = {Path(file.path).name: file for file in self.files}
+        place = (folder or data_folder()) / find(files, name, what=f"file of {self.name}").path
+        if not place.exists():
+            raise DataError(
+                f"{place} is missing. `sfumato data get {self.name}` fetches it or says how to "
+                "make it; SFUMATO_DATA names the folder of data sets."
+            )
+        return place
+
+    def presence(self, folder: Path) -> Presence:
+        """How many of the files are in ``folder``, whatever they hold."""
+        if self.package:
+            return "embedded"
+        here = [(folder / file.path).exists() for file in self.files]
+        if all(here):
+            return "all"
+        return "some" if any(here) else "none"
 
 
 class DatasetRow(TypedDict):
@@ -69,83 +140,68 @@ class DatasetRow(TypedDict):
 
     name: str
     about: str
+    items: dict[str, int]
     licence: str
     source: str
     present: Presence
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """What came of fetching a data set."""
-
-    files: tuple[Path, ...]
-    """Those that were fetched; none if all were here."""
-    note: str
-    """Licence and source, to be shown to whoever asked for the data."""
+def _read_records() -> dict[str, Dataset]:
+    text = Path(__file__).with_name("datasets.toml").read_text(encoding="utf-8")
+    return {name: Dataset(name=name, **table) for name, table in tomllib.loads(text).items()}
 
 
-def list_datasets() -> list[DatasetRow]:
+DATASETS: dict[str, Dataset] = _read_records()
+
+
+def find_dataset(name: str) -> Dataset:
+    """What is known of a data set; an unknown name is an error with the nearest one."""
+    return find(DATASETS, name, what="data set")
+
+
+def listing() -> list[DatasetRow]:
     """All data sets, and which of their files are here (``check`` also reads what they hold)."""
     folder = data_folder()
     return [
         {
             "name": dataset.name,
             "about": dataset.about,
+            "items": dataset.items,
             "licence": dataset.licence,
             "source": dataset.source,
-            "present": _presence(dataset, folder),
+            "present": dataset.presence(folder),
         }
         for dataset in DATASETS.values()
     ]
 
 
-def path_of(name: str) -> Path:
+def path(name: str) -> Path:
     """Where the files of a data set are, or would be.
 
-    >>> path_of("cifar10h").name
+    >>> path("cifar10h").name
     'cifar10h'
     """
-    dataset = find(DATASETS, name, what="data set")
-    if dataset.package:
-        return _package_folder(dataset)
-    return data_folder() / Path(dataset.files[0].path).parent
+    return find_dataset(name).path()
 
 
-def check(name: str) -> list[FileRow]:
-    """Each file of a data set: present, missing, or changed (another SHA-256)."""
-    return compare(find(DATASETS, name, what="data set"), data_folder())
+def locate(name: str, file: str, folder: Path | None = None) -> Path:
+    """Where a file of a data set is; a missing one is an error with a remedy.
 
-
-def get(name: str, progress: Progress = lambda done, total: None) -> Fetched:
-    """Fetch the missing files of a data set; what cannot be fetched is an error that says how.
-
-    ``progress`` is called with bytes done and in all. A download that was interrupted goes on
-    where it stopped.
-
-    >>> get("digits").note
-    'Licence: CC BY 4.0 (UCI Machine Learning Repository). Source: scikit-learn, ...'
+    ``folder`` is the folder of data sets, otherwise ``data_folder()``.
     """
-    dataset = find(DATASETS, name, what="data set")
-    files: list[Path] = []
-    if dataset.package:
-        _package_folder(dataset)
-    else:
-        files = fetch(dataset, data_folder(), progress)
-    return Fetched(tuple(files), f"Licence: {dataset.licence}. Source: {dataset.source}")
+    return find_dataset(name).locate(file, folder)
 
 
-def _presence(dataset: Dataset, folder: Path) -> Presence:
-    if dataset.package:
-        return "embedded"
-    here = [(folder / file.path).exists() for file in dataset.files]
-    if all(here):
-        return "all"
-    return "some" if any(here) else "none"
+def data_folder() -> Path:
+    """Where data sets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
+    named = os.environ.get("SFUMATO_DATA")
+    return Path(named).expanduser() if named else _cache_folder() / "sfumato"
 
 
-def _package_folder(dataset: Dataset) -> Path:
-    assert dataset.package
-    spec = find_spec(dataset.package)
-    if spec is None or spec.origin is None:
-        raise MissingPackage(digits.INSTALL)
-    return Path(spec.origin).parent
+def _cache_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return named if named.is_absolute() else Path.home() / ".cache"

@@ -8,11 +8,9 @@ import sqlalchemy as sa
 
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.storage import store
-from sfumato.elicit.storage.copy import snapshot
+from sfumato.elicit.storage.backup import snapshot
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import get_meta
-
-__all__ = ["status_of"]
 
 
 def status_of(connection: Connection, study: ElicitStudy, *, now: float) -> dict[str, Any]:

@@ -8,21 +8,30 @@ different units and only their order is comparable.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import rankdata, wasserstein_distance
+from scipy.stats import wasserstein_distance
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import bootstrap_items, percentiles
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import concentration, entropy
+from sfumato.stats import (
+    bootstrap,
+    bootstrap_interval,
+    bootstrap_statistics,
+    dense_codes,
+    draw_multinomial,
+    mid_ranks,
+    percentile_interval,
+    spearman_of_codes,
+)
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
-Codes = NDArray[np.int64]
 
 Sign = Literal["negative", "positive"]
 Found = Literal["as expected", "opposite", "not told apart from zero", "undefined"]
@@ -34,9 +43,6 @@ DRAWS = 1000
 
 FEWEST = 3
 """A rank correlation of two items is always 1 or -1 and says nothing."""
-
-DIGITS = 12
-"""Values that agree to this many digits are ties: the order of a sum must not make ranks."""
 
 CORRELATIONS = pl.Schema(
     {
@@ -96,12 +102,13 @@ def correlate(
     known = ~(np.isnan(x) | np.isnan(y))
     count = int(known.sum())
     codes = dense_codes(x[known]), dense_codes(y[known])
-    rho = spearman_of_codes(*codes, np.ones(count)) if count >= FEWEST else np.nan
+    rho = float(spearman_of_codes(*codes)) if count >= FEWEST else np.nan
     if np.isnan(rho):
         return RankCorrelation(*names, rho, np.nan, np.nan, count)
-    even = np.full(count, 1 / count)
-    again = [spearman_of_codes(*codes, rng.multinomial(count, even)) for _ in range(draws)]
-    return RankCorrelation(*names, rho, *percentiles(np.array(again)), count)
+    drawn = bootstrap(
+        partial(spearman_of_codes, *codes), count, rng=rng, draws=draws, draw=draw_multinomial
+    )
+    return RankCorrelation(*names, rho, *percentile_interval(drawn), count)
 
 
 def correlation_matrix(
@@ -191,9 +198,12 @@ def share_in_top(
     82.6 % of the entropy of CIFAR-10H lies in 30 % of its images.
     """
     values = np.asarray(values, dtype=np.float64)
-    value = concentration(values, share)
-    again = [concentration(rng.choice(values, len(values)), share) for _ in range(draws)]
-    return Share(value, *percentiles(np.array(again)), len(values))
+
+    def carried(rows: NDArray[np.int64]) -> list[float]:
+        return [concentration(values[rows], share)]
+
+    drawn = bootstrap_statistics(carried, len(values), rng=rng, draws=draws)
+    return Share(concentration(values, share), *percentile_interval(drawn[:, 0]), len(values))
 
 
 def entropy_tracking(
@@ -224,11 +234,11 @@ def entropy_tracking(
         if not known.any():
             continue
         doubt, values = reference[known], checked[name][known]
-        place = (rankdata(dense_codes(doubt)) - 0.5) / len(doubt)  # mid-rank, inside (0, 1)
+        place = mid_ranks(dense_codes(doubt)) / len(doubt)  # inside (0, 1)
         for number in range(bins):
             inside = (place * bins).astype(np.int64) == number
             if inside.any():
-                low, high = bootstrap_items(values[inside], rng=rng, draws=draws)
+                low, high = bootstrap_interval(values[inside], rng=rng, draws=draws)
                 ends = float(doubt[inside].min()), float(doubt[inside].max())
                 means = float(doubt[inside].mean()), float(values[inside].mean())
                 rows.append((name, number, *ends, *means, low, high, int(inside.sum())))
@@ -240,44 +250,6 @@ def entropy_tracking(
         "items": pl.Int64(),
     }
     return pl.DataFrame(rows, schema=columns, orient="row")
-
-
-def dense_codes(values: NDArray[np.float64]) -> Codes:
-    """Numbers from 0 that keep the order of the values; equal values get equal numbers.
-
-    Equal means to ``DIGITS`` digits of the largest finite value.
-
-    >>> dense_codes(np.array([0.3, 0.1 + 0.2, 7.0, -1.0]))
-    array([1, 1, 2, 0])
-    """
-    values = np.asarray(values, dtype=np.float64)
-    finite = np.abs(values[np.isfinite(values)])
-    largest = finite.max() if finite.any() else 1.0
-    codes = np.unique((values / largest).round(DIGITS), return_inverse=True)[1]
-    return codes.reshape(values.shape).astype(np.int64, copy=False)
-
-
-def spearman_of_codes(
-    first: Codes, second: Codes, weight: NDArray[np.float64] | NDArray[np.int64]
-) -> float:
-    """Spearman's rho of coded values, each counted ``weight`` times; NaN where one is constant.
-
-    A resample is a weight a value, so nothing is sorted again: the mid-rank of a code is the
-    weight below it and half its own.
-    """
-    x, y = _centred_ranks(first, weight), _centred_ranks(second, weight)
-    spread = float(np.sqrt(np.sum(weight * x * x) * np.sum(weight * y * y)))
-    if not spread > 0:
-        return np.nan
-    return float(np.clip(np.sum(weight * x * y) / spread, -1, 1))
-
-
-def _centred_ranks(
-    codes: Codes, weight: NDArray[np.float64] | NDArray[np.int64]
-) -> NDArray[np.float64]:
-    held = np.bincount(codes, weights=weight)
-    middle = np.cumsum(held) - held / 2
-    return (middle - held.sum() / 2)[codes]  # the mean mid-rank is half the total weight
 
 
 def _found(row: RankCorrelation, expected: Sign | None) -> Found | None:
@@ -305,7 +277,7 @@ def _signals(signals: Mapping[str, PerItem]) -> dict[str, PerItem]:
 # Turn label sets and predictions into distributions of entropy, side by side (S1-56).
 #
 # Does a network come out as uncertain as the labels it learnt from? The question is about the whole
-# distribution of entropies, not item by item (for that see ``alignment``).
+# distribution of entropies, not item by item as above.
 
 
 def entropy_table(sources: Mapping[str, LabelSet]) -> pl.DataFrame:
@@ -380,7 +352,7 @@ def entropy_distances(
                 raise DataError(f"{model!r} or {name!r} has no items to compare.")
             paired = predicted.items == known.items
             distance = float(wasserstein_distance(x, y))
-            low, high = percentiles(_resampled(x, y, paired, rng=rng, draws=draws))
+            low, high = percentile_interval(_resampled(x, y, paired, rng=rng, draws=draws))
             sizes = len(x), len(y)
             rows.append((model, name, distance, low, high, float(x.mean() - y.mean()), *sizes))
     numbers = dict.fromkeys(("distance", "low", "high", "difference"), pl.Float64())
@@ -426,14 +398,16 @@ def _resampled(
     pooled = np.concatenate([x, y])
     order = np.argsort(pooled, kind="stable")
     gaps = np.diff(pooled[order])
-    even = [np.full(len(side), 1 / len(side)) for side in (x, y)]
-    found = np.empty(draws)
-    for draw in range(draws):
-        first = rng.multinomial(len(x), even[0]) / len(x)
-        second = first if paired else rng.multinomial(len(y), even[1]) / len(y)
-        ahead = np.cumsum(np.concatenate([first, -second])[order])  # F - G above each value
-        found[draw] = np.abs(ahead[:-1]) @ gaps
-    return found
+
+    def distances(first: NDArray[np.float64]) -> NDArray[np.float64]:
+        second = first
+        if not paired:
+            second = np.concatenate([*draw_multinomial(len(y), rng=rng, draws=len(first))])
+        shares = np.hstack([first / len(x), -second / len(y)])  # (draws, pooled)
+        ahead = np.cumsum(shares[:, order], axis=1)  # F - G above each value
+        return np.abs(ahead[:, :-1]) @ gaps
+
+    return bootstrap(distances, len(x), rng=rng, draws=draws, draw=draw_multinomial)
 
 
 def _classes(sources: Mapping[str, LabelSet]) -> int:

@@ -1,9 +1,8 @@
 """Turn images and labels into attacked images, and what a network believes on the way there.
 
 FGSM and PGD in the maximum norm, on pixels from 0 to 1: a network takes such images and
-normalises them itself, so that a bound is a bound on pixels. Which attacks there are is in
-``attack_kinds``, what became of a network under them in ``attack_curves``; both can be imported
-from here too.
+normalises them itself, so that a bound is a bound on pixels. ``ATTACKS`` names
+them; ``attack_curve`` and ``iteration_curve`` say what became of a network under them.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import bootstrap_items
 from sfumato.evaluation.metrics import metric_named
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.provenance import Step
+from sfumato.stats import bootstrap_interval
 
 # Which attacks on images there are: how far pixels may move, how, and as which paper did it.
 #
@@ -211,7 +210,7 @@ def _rows(
                     "take metrics that have one, such as accuracy or cross_entropy."
                 )
             values = metric.per_item(human, attacked.beliefs[iteration])
-            low, high = bootstrap_items(values, rng=rng, draws=draws)
+            low, high = bootstrap_interval(values, rng=rng, draws=draws)
             row = {"against": against, "metric": metric.name, "iteration": iteration}
             row |= {"value": metric.overall(human, attacked.beliefs[iteration])}
             rows.append({**row, "low": low, "high": high, **_setting(attacked)})

@@ -20,11 +20,11 @@ from scipy.ndimage import (
 )
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import bootstrap_items
 from sfumato.evaluation.metrics import metric_named
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.provenance import Step
+from sfumato.stats import bootstrap_interval
 
 # What the corruptions share: shifting, zooming and clouding one picture.
 #
@@ -647,7 +647,7 @@ def score_corrupted(
             row["low"] = row["high"] = float("nan")
             if metric.per_item is not None:
                 values = metric.per_item(labels, model)
-                row["low"], row["high"] = bootstrap_items(values, rng=rng, draws=draws)
+                row["low"], row["high"] = bootstrap_interval(values, rng=rng, draws=draws)
             rows.append(row)
     return pl.DataFrame(rows, schema=_COLUMNS)
 

@@ -1,7 +1,7 @@
 """Turn pictures of some sources into groups of the same picture, and leaks between splits.
 
 *Exact* duplicates have the same shape and pixels (S4-38); *near* ones are alike up to brightness,
-contrast, a little noise and a shift by one pixel (``near_pictures``). Every near pair carries its
+contrast, a little noise and a shift by one pixel (``near_pairs``). Every near pair carries its
 distance, so that a person can judge it. Pictures of different sizes are never near.
 """
 

@@ -18,6 +18,7 @@ from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.scores import Better, Metric, metric_words
+from sfumato.stats import mean_of_defined, pearson, spearman_of_codes
 
 # Turn two label sets over the same items into what the metrics share: who was right, and where.
 #
@@ -51,16 +52,6 @@ def is_right(human: LabelSet, model: LabelSet) -> NDArray[np.bool_]:
     """Where the model's most probable class is that of the human label (ties: ``top_class``)."""
     require_same_rows(human, model)
     return top_class(human) == top_class(model)
-
-
-def mean_of_defined(values: PerItem) -> float:
-    """The mean of what is not NaN; NaN when nothing is defined.
-
-    >>> mean_of_defined(np.array([1.0, np.nan, 0.0]))
-    0.5
-    """
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def _require_same_names(
@@ -250,7 +241,7 @@ def _second_choice(
 
 # Turn human labels and a model's beliefs into numbers that are no mean over items.
 #
-# As in ``calibration``, one function gives a row an item and another, ``…_of``, turns any selection
+# As for calibration, one function gives a row an item and another, ``…_of``, turns any selection
 # of those rows into the number, so that strata and bootstraps need not begin from the labels.
 
 Parts = NDArray[np.float64]  # (items, numbers)
@@ -323,7 +314,7 @@ def entropy_codes(human: LabelSet, model: LabelSet) -> Parts:
 
 def rank_correlation_of(codes: Parts) -> float:
     """Spearman correlation of rows of ``entropy_codes``; NaN where one column does not vary."""
-    return correlation_of(np.stack([_mean_ranks(column) for column in codes.T]).T)
+    return float(spearman_of_codes(*codes.T.astype(np.int64)))
 
 
 def correlation_of(pairs: Parts) -> float:
@@ -333,16 +324,7 @@ def correlation_of(pairs: Parts) -> float:
     x, y = np.ascontiguousarray(pairs.T)
     if np.ptp(x) <= SAME or np.ptp(y) <= SAME:
         return float("nan")
-    x, y = x - x.mean(), y - y.mean()
-    # Without np.corrcoef, which takes five times as long, and a bootstrap asks a thousand times.
-    together = x @ y / np.sqrt((x @ x) * (y @ y))
-    return float(np.clip(together, -1, 1))
-
-
-def _mean_ranks(codes: Parts) -> Parts:
-    places = codes.astype(np.int64)
-    count = np.bincount(places)
-    return (np.cumsum(count) - (count - 1) / 2)[places]
+    return float(pearson(x, y))
 
 
 # Turn a model's confidence and who was right into calibration errors and reliability tables.

@@ -7,21 +7,12 @@ A cross-entropy means little alone. ``entropy_floor`` is what a perfect model wo
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import cross_entropy, mean_of_defined, rms_of, rms_parts, top_class
+from sfumato.evaluation.metrics import cross_entropy, rms_of, rms_parts, top_class
 from sfumato.labels.alter import class_level
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.provenance import Step
-
-__all__ = [
-    "class_oracle",
-    "class_oracle_labels",
-    "entropy_floor",
-    "majority_class",
-    "mean_label",
-    "rms_calibration_floor",
-    "uniform",
-]
+from sfumato.stats import mean_of_defined
 
 
 def entropy_floor(human: LabelSet) -> float:

@@ -16,27 +16,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sfumato.errors import DataError
-from sfumato.evaluation.alignment import dense_codes, spearman_of_codes
-from sfumato.evaluation.intervals import percentiles
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, variance_of_top
 from sfumato.scores import COLUMNS, Estimate, as_rows
-
-__all__ = [
-    "Curve",
-    "Likeness",
-    "cosine_similarity",
-    "likeness",
-    "performance_against_information",
-    "rated_similarity",
-    "softness",
-    "sweet_spot",
-    "vectors_of",
-]
+from sfumato.stats import (
+    ROUNDING,
+    bootstrap,
+    dense_codes,
+    draw_multinomial,
+    pearson,
+    percentile_interval,
+    permutation_p,
+    spearman_of_codes,
+)
 
 Matrix = NDArray[np.float64]  # (items, items)
-
-ROUNDING = 1e-12
 
 FEWEST = 4
 """Three items have three pairs, and any two of these share an item."""
@@ -169,19 +163,20 @@ def likeness(
     row, column = np.nonzero(np.triu(rated[np.ix_(known, known)], k=1))
     x, y = model[row, column], human[row, column]
     codes = dense_codes(x), dense_codes(y)
-    even = np.full(len(model), 1 / len(model))
-    drawn = np.empty((draws, 2))
-    for draw in range(draws):
-        times = rng.multinomial(len(model), even).astype(np.float64)
-        weight = times[row] * times[column]
-        drawn[draw] = spearman_of_codes(*codes, weight), _pearson(x, y, weight)
-    once = np.ones(len(x))
-    rho = spearman_of_codes(*codes, once)
+
+    def correlations(times: NDArray[np.float64]) -> NDArray[np.float64]:
+        weights = (each[row] * each[column] for each in times)  # of one draw's pairs
+        return np.array(
+            [(spearman_of_codes(*codes, each), pearson(x, y, each)) for each in weights]
+        )
+
+    drawn = bootstrap(correlations, len(model), rng=rng, draws=draws, draw=draw_multinomial)
+    rho = float(spearman_of_codes(*codes))
     return Likeness(
         rho,
-        *percentiles(drawn[:, 0]),
-        _pearson(x, y, once),
-        *percentiles(drawn[:, 1]),
+        *percentile_interval(drawn[:, 0]),
+        float(pearson(x, y)),
+        *percentile_interval(drawn[:, 1]),
         p=_mantel(rho, model, (row, column), codes[1], rng=rng, permutations=permutations),
         test=f"Mantel permutation test, {permutations} renamings of the items, one-sided",
         items=len(known),
@@ -276,23 +271,14 @@ def _mantel(
         return float("nan")
     codes = dense_codes(np.where(np.isnan(model), np.inf, model))
     missing = np.isnan(model)
-    hits = 0
-    for _ in range(permutations):
+    found = np.empty(permutations)
+    for permutation in range(permutations):
         name = rng.permutation(len(model))
         there = name[pairs[0]], name[pairs[1]]
         # A renamed pair may fall on one that the model does not know; it is then left out.
         weight = (~missing[there]).astype(np.float64)
-        hits += spearman_of_codes(codes[there], human_codes, weight) >= rho - ROUNDING
-    return (1 + hits) / (1 + permutations)
-
-
-def _pearson(x: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    total = weight.sum()
-    if not total > 0:
-        return float("nan")
-    x, y = x - (weight @ x) / total, y - (weight @ y) / total
-    spread = float(np.sqrt((weight @ (x * x)) * (weight @ (y * y))))
-    return float(np.clip((weight @ (x * y)) / spread, -1, 1)) if spread > 0 else float("nan")
+        found[permutation] = spearman_of_codes(codes[there], human_codes, weight)
+    return permutation_p(rho, found)
 
 
 def _of(known: Mapping[str, float], name: str) -> float:

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import holm
 from sfumato.evaluation.trials import (
     ArmTrials,
     Mask,
@@ -27,6 +26,7 @@ from sfumato.evaluation.trials import (
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.scores import Estimate
+from sfumato.stats import holm
 
 Missing = Literal["error", "leave out"]
 """What happens to an item of the labels that has no prediction."""

@@ -1,8 +1,8 @@
-"""Turn predictions on test sets ever further from the training data into the shift ladder.
+"""Whether the gap between two arms grows on test sets ever further from the training data (S0-44).
 
 A step is one test set with its labels and what each network believes about it; the steps are
-given in order of their distance from the training data, which the caller knows. The question is
-whether the gap between two arms grows from step to step (S0-44).
+given in order of their distance from the training data, which the caller knows. Scores and gaps
+on a single step are those of ``score.evaluate_seeds`` and ``score.compare``.
 """
 
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from scipy.stats import t as student
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import (
-    LEVEL,
-    Interval,
-    bootstrap_items,
-    bootstrap_means,
-    over_seeds_and_items,
-    percentiles,
-)
-from sfumato.evaluation.metrics import Scorer, mean_of_defined, metric_named
+from sfumato.evaluation.metrics import Scorer, metric_named
 from sfumato.labels.labelset import LabelSet
-
-__all__ = ["Run", "ShiftStep", "gap_trends", "shift_ladder"]
+from sfumato.stats import (
+    NOTHING,
+    Interval,
+    bootstrap_means,
+    draw_weights,
+    mean_interval,
+    mean_of_defined,
+    pearson,
+    percentile_interval,
+    satterthwaite_interval,
+)
 
 LADDER_METRICS = ("accuracy", "cross_entropy")
 
@@ -36,7 +36,7 @@ BySeed = dict[int, NDArray[np.float64]]  # each (items,)
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class StepPrediction:
     """What one trained network believes about the items of a step."""
 
     arm: str
@@ -51,36 +51,7 @@ class ShiftStep:
 
     data: str
     human: LabelSet
-    runs: tuple[Run, ...]
-
-
-def shift_ladder(
-    steps: Sequence[ShiftStep],
-    *,
-    baseline: str,
-    rng: np.random.Generator,
-    metrics: Sequence[str] = LADDER_METRICS,
-    draws: int = 1000,
-) -> pl.DataFrame:
-    """A row a step, arm, network and metric; ``step`` counts from 0, the nearest.
-
-    ``value`` is the mean over seeds and items. ``gap`` is the arm's value minus that of the arm
-    ``baseline`` of the same network, over the seeds that both have and paired by seed and item;
-    ``relative_gap`` is its share of the baseline's value. Both are null for the baseline itself.
-    Intervals are 95 %: over seeds and items, or over items alone where there is one seed.
-    """
-    rows = []
-    for metric in map(_with_items, metrics):
-        for place, step in enumerate(steps):
-            found = _values(step, metric)
-            for arm, network in found:
-                row: dict[str, object] = {"data": step.data, "step": place, "arm": arm}
-                row |= {"network": network, "metric": metric.name, "items": len(step.human)}
-                row |= _scores(found[arm, network], rng, draws)
-                if arm != baseline:
-                    row |= _gaps(_pair(found, arm, baseline, network, step), rng, draws)
-                rows.append(row)
-    return pl.DataFrame(rows, schema=_LADDER)
+    runs: tuple[StepPrediction, ...]
 
 
 def gap_trends(
@@ -124,18 +95,6 @@ def gap_trends(
             rows.append({**row, "steps": len(steps), "seeds": len(seeds)})
     return pl.DataFrame(rows, schema=_TRENDS)
 
-
-_LADDER = pl.Schema(
-    {
-        "data": pl.String(),
-        "step": pl.Int64(),
-        **dict.fromkeys(("arm", "network", "metric"), pl.String()),
-        **dict.fromkeys(("value", "low", "high"), pl.Float64()),
-        **dict.fromkeys(("gap", "gap_low", "gap_high", "relative_gap"), pl.Float64()),
-        "interval": pl.String(),
-        **dict.fromkeys(("seeds", "items"), pl.Int64()),
-    }
-)
 
 _TRENDS = pl.Schema(
     {
@@ -201,45 +160,21 @@ def _of_seeds(by_seed: BySeed, seeds: list[int]) -> Values:
     return np.stack([by_seed[seed] for seed in seeds])
 
 
-def _scores(by_seed: BySeed, rng: np.random.Generator, draws: int) -> dict[str, object]:
-    values = np.stack(list(by_seed.values()))
-    low, high = _interval(values, rng, draws)
-    over = "seeds and items" if len(values) > 1 else "items"
-    row: dict[str, object] = {"value": _mean(values), "low": low, "high": high}
-    return row | {"interval": over, "seeds": len(values)}
-
-
-def _gaps(pair: tuple[BySeed, BySeed], rng: np.random.Generator, draws: int) -> dict[str, object]:
-    seeds = sorted(set(pair[0]) & set(pair[1]))
-    ours, theirs = (_of_seeds(side, seeds) for side in pair)
-    low, high = _interval(ours - theirs, rng, draws)
-    gap, of = _mean(ours - theirs), _mean(theirs)
-    row: dict[str, object] = {"gap": gap, "gap_low": low, "gap_high": high}
-    return row | {"relative_gap": gap / of if of else float("nan")}
-
-
-def _interval(values: Values, rng: np.random.Generator, draws: int) -> Interval:
-    if len(values) > 1:
-        return over_seeds_and_items(_defined(values))
-    return bootstrap_items(values[0], rng=rng, draws=draws)
-
-
 def _trend(advantage: list[Values], rng: np.random.Generator, draws: int) -> dict[str, object]:
     places = np.arange(len(advantage))
     slopes = (places - places.mean()) / ((places - places.mean()) ** 2).sum()
     means = np.array([_mean(values) for values in advantage])
     slope, interval = float(slopes @ means), _slope_interval(advantage, slopes)
-    picked = rng.integers(len(advantage[0]), size=(draws, len(advantage[0])))
+    n_seeds = len(advantage[0])
+    seeds = np.concatenate([*draw_weights(n_seeds, rng=rng, draws=draws)]) / n_seeds
     drawn = np.stack(  # (draws, steps): the same networks on every step, other items on each
         [
-            np.take_along_axis(
-                bootstrap_means(values.T, rng=rng, draws=draws), picked, axis=1
-            ).mean(axis=1)
+            (seeds * bootstrap_means(values.T, rng=rng, draws=draws)).sum(axis=1)
             for values in advantage
         ],
         axis=1,
     )
-    rho = percentiles(_rank_correlations(drawn))
+    rho = percentile_interval(_rank_correlations(drawn))
     return {
         "slope": slope,
         "slope_low": interval.low,
@@ -261,24 +196,15 @@ def _slope_interval(advantage: list[Values], slopes: NDArray[np.float64]) -> Int
     for slope, values in zip(slopes, advantage, strict=True):
         n_items = values.shape[1]
         if n_items < 2:
-            return Interval(float("nan"), float("nan"))
+            return NOTHING
         by_item = values.mean(axis=0)
         parts.append((float(slope**2 * by_item.var(ddof=1)) / n_items, n_items - 1))
-    middle, total = float(per_seed.mean()), sum(part for part, _ in parts)
-    if not total:
-        return Interval(middle, middle)
-    freedom = total**2 / sum(part**2 / degrees for part, degrees in parts)
-    reach = float(student.ppf((1 + LEVEL) / 2, freedom)) * float(np.sqrt(total))
-    return Interval(middle - reach, middle + reach)
+    return satterthwaite_interval(float(per_seed.mean()), *zip(*parts, strict=True))
 
 
 def _rank_correlations(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spearman's correlation of each row with its positions; NaN where a row is constant."""
-    places = np.arange(rows.shape[1]) - (rows.shape[1] - 1) / 2
-    ranks = rankdata(rows, axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    spread = np.sqrt((ranks**2).sum(axis=1) * (places**2).sum())
-    return np.divide(ranks @ places, spread, out=np.full(len(rows), np.nan), where=spread > 0)
+    return pearson(rankdata(rows, axis=1), np.arange(rows.shape[1], dtype=np.float64))
 
 
 def _defined(values: Values) -> Values:

@@ -15,16 +15,6 @@ from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.labels.signals import entropy, non_max_mass
 
-__all__ = [
-    "UNANIMITY",
-    "OriginalAgreement",
-    "agreement_strata",
-    "disputed_thirds",
-    "hlv_strata",
-    "original_agreement",
-    "strata_of",
-]
-
 Mask = NDArray[np.bool_]  # (items,)
 
 UNANIMITY = 1e-9

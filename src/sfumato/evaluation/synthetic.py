@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluation.alignment import correlate
-from sfumato.evaluation.intervals import bootstrap_items, paired_items
-from sfumato.evaluation.metrics import TIE, is_right, mean_of_defined
+from sfumato.evaluation.metrics import TIE, is_right
 from sfumato.labels.compare import jensen_shannon, kl, total_variation
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.labels.signals import entropy
 from sfumato.provenance import is_simulated
 from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
-
-__all__ = ["PerItemMetric", "agreement_of_modes", "audit_synthetic", "cross_scores", "leads"]
+from sfumato.stats import bootstrap_interval, mean_of_defined, paired_items
 
 PerItem = NDArray[np.float64]  # (items,)
 Masks = Mapping[str, NDArray[np.bool_]]
@@ -87,7 +85,7 @@ def audit_synthetic(
         )
         source = partial(_source, human, synthetic)
         for metric, values in measures.items():
-            ends = bootstrap_items(values[inside], rng=rng, draws=draws)
+            ends = bootstrap_interval(values[inside], rng=rng, draws=draws)
             note = _tie_note(int(tied[inside].sum())) if metric == "mode_agreement" else ""
             estimate = made(metric, mean_of_defined(values[inside]), source=source(note))
             found.append(with_interval(estimate, *ends, "items"))
@@ -123,7 +121,7 @@ def cross_scores(
     rows = []
     for stratum, inside in _with_all(strata, size).items():
         for (trained_on, tested_on), values in cells.items():
-            low, high = bootstrap_items(values[inside], rng=rng, draws=draws)
+            low, high = bootstrap_interval(values[inside], rng=rng, draws=draws)
             value = mean_of_defined(values[inside])
             where = (stratum, int(inside.sum()), len(predictions[trained_on]))
             rows.append((network, trained_on, tested_on, metric_name, value, low, high, *where))

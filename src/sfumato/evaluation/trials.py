@@ -17,17 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import (
-    Interval,
-    bootstrap_means,
-    bootstrap_statistics,
-    over_seeds,
-    over_seeds_and_items,
-    percentiles,
-    seed_test,
-    share_of_all_or_none,
-    sign_flip,
-)
 from sfumato.evaluation.metrics import METRICS, Scorer, cross_entropy, top_class
 from sfumato.evaluation.references import class_oracle_labels
 from sfumato.labels.alter import majority_labels
@@ -36,6 +25,18 @@ from sfumato.labels.signals import entropy
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
+from sfumato.stats import (
+    Interval,
+    bootstrap_means,
+    bootstrap_statistics,
+    paired_t,
+    percentile_interval,
+    share_interval,
+    sign_flip,
+    student_interval,
+    two_way_interval,
+    wilcoxon,
+)
 
 FEWEST = 2
 """A stratum of fewer items has no score: NaN, with a note."""
@@ -52,6 +53,14 @@ SHARES = ("accuracy", "top2_accuracy", "second_best_accuracy", "second_best_accu
 SeedInterval = Literal["seeds", "seeds and items"]
 """What an interval is over. "seeds": the same items and the network trained again, so that a single
 seed has none. "seeds and items": other items too; with a single seed, over items alone."""
+
+SEED_TESTS: dict[str, Callable[[NDArray[np.float64], np.random.Generator], float]] = {
+    "paired t": lambda differences, _: paired_t(differences),
+    "sign-flip": lambda differences, rng: sign_flip(differences, rng=rng),
+    "wilcoxon": lambda differences, _: wilcoxon(differences),
+}
+"""Two-sided tests of paired differences over seeds. With six seeds ``sign-flip`` and ``wilcoxon``
+cannot go below 1/32, whatever the difference."""
 
 Mask = NDArray[np.bool_]  # (items,)
 Places = NDArray[np.int64]  # of the items in a stratum
@@ -332,8 +341,8 @@ def paired_over_seeds(
         return blank
     values = np.array(list(apart.values()))
     estimate = replace(blank, value=float(values.mean()), seeds=tuple(apart))
-    estimate = with_interval(estimate, *over_seeds(values), "seeds")
-    return _with_test(estimate, seed_test(test, values, rng=rng), test)
+    estimate = with_interval(estimate, *student_interval(values), "seeds")
+    return _with_test(estimate, find(SEED_TESTS, test, what="test over seeds")(values, rng), test)
 
 
 def value_of(rows: MetricRows, places: Places) -> float:
@@ -386,7 +395,7 @@ def moved_to(value: float, drawn: NDArray[np.float64]) -> Interval:
     Resampling repeats items, which by itself raises a calibration error and lowers the worst
     class, so the draws lie beside the value and not around it.
     """
-    low, high = percentiles(drawn)
+    low, high = percentile_interval(drawn)
     if np.isnan(low) or np.isnan(value):
         return Interval(low, high)
     shift = float(np.nanmean(drawn)) - value
@@ -411,7 +420,7 @@ class _ItemPairs:
         # draw by draw, which are of the same items; nothing where one side has none
         between = mine - theirs if len(mine) == len(theirs) else np.empty(0)
         is_mean = self.trials[0][0].rows[at].is_mean
-        ends = percentiles(between) if is_mean else moved_to(blank.value, between)
+        ends = percentile_interval(between) if is_mean else moved_to(blank.value, between)
         estimate = with_interval(blank, *ends, "items")
         return _with_test(estimate, self._p(at), "sign-flip over items")
 
@@ -495,8 +504,8 @@ def _over_items(
             int((~np.isnan(trial.rows[at].rows[trial.places[stratum], 0])).sum())
             for trial in trials
         )
-        return share_of_all_or_none(value, defined)
-    return percentiles(drawn)
+        return share_interval(round(value * defined), defined)
+    return percentile_interval(drawn)
 
 
 def _over_seeds(
@@ -504,18 +513,19 @@ def _over_seeds(
 ) -> tuple[Interval, str]:
     values = np.array(list(arm.values[stratum, at].values()))
     if interval == "seeds" or not arm.same_items:
-        return over_seeds(values), "seeds"
+        return student_interval(values), "seeds"
     same = [(trial.rows[at], trial.places.get(stratum, _NOWHERE)) for trial in arm._all()]
     rows = np.stack([each.rows[places, 0] for each, places in same])  # (seeds, items)
     undefined = np.isnan(rows)
     ragged = (undefined.any(axis=0) != undefined.all(axis=0)).any()
     if not same[0][0].is_mean or ragged:  # no value for each seed and item
-        return over_seeds(values), "seeds"
+        return student_interval(values), "seeds"
     defined = rows[:, ~undefined.any(axis=0)]
     if same[0][0].metric in SHARES and defined.size and defined.mean() in (0, 1):
         # every item right with every seed: what varies is which items there are
-        return share_of_all_or_none(float(defined.mean()), defined.shape[1]), "items"
-    return over_seeds_and_items(defined), "seeds and items"
+        count = defined.shape[1]
+        return share_interval(round(float(defined.mean()) * count), count), "items"
+    return two_way_interval(defined), "seeds and items"
 
 
 def _mean_value(trials: Sequence[Trial], stratum: str, at: int) -> float:

@@ -7,18 +7,9 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import VIEWS, Rejected, Remark
+from sfumato.judgments.judgments import VIEWS, RejectedRow, Remark
 from sfumato.names import find
 from sfumato.provenance import Provenance
-
-__all__ = [
-    "COMPARISON_COLUMNS",
-    "COMPARISON_QUESTIONS",
-    "ComparisonKind",
-    "ComparisonQuestion",
-    "Comparisons",
-    "comparison_question_from_json",
-]
 
 ComparisonKind = Literal["pairs", "triplets"]
 
@@ -96,7 +87,7 @@ class Comparisons:
 
     question: ComparisonQuestion
     table: pl.DataFrame
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     remarks: tuple[Remark, ...] = ()
     provenance: Provenance = field(default=())
 

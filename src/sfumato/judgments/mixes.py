@@ -4,10 +4,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from sfumato.judgments.judgments import VIEWS, Rejected, Remark
+from sfumato.judgments.judgments import VIEWS, RejectedRow, Remark
 from sfumato.provenance import Provenance
-
-__all__ = ["MIX_COLUMNS", "MIX_TASKS", "MixJudgments"]
 
 MIX_TASKS: dict[str, str] = {
     "infer": "What combination of the two classes would 100 crowdsourced workers say is used to "
@@ -48,7 +46,7 @@ class MixJudgments:
     """
 
     table: pl.DataFrame
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     remarks: tuple[Remark, ...] = ()
     provenance: Provenance = field(default=())
 

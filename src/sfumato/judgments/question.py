@@ -13,8 +13,6 @@ from typing import Any, Literal, get_args
 from sfumato.errors import DataError
 from sfumato.names import find
 
-__all__ = ["QUESTIONS", "RULED_OUT", "Kind", "Preset", "Question", "ask", "question_from_json"]
-
 Kind = Literal[
     "choose-one",
     "top-two",

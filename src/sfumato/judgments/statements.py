@@ -19,8 +19,6 @@ from sfumato.errors import UnknownName
 from sfumato.judgments.question import RULED_OUT, Question
 from sfumato.names import find
 
-__all__ = ["ODDITIES", "BadAnswer", "Statements", "read_answers", "top_choice"]
-
 ODDITIES: dict[str, str] = {
     "not-a-number": "other text in a number field",
     "out-of-range": "a number outside the scale that was asked for",

@@ -20,24 +20,12 @@ from sfumato.errors import DataError
 from sfumato.labels.alter import TIE_TOLERANCE, checked_counts
 from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-
-__all__ = [
-    "Agreement",
-    "WithinPerson",
-    "between_people",
-    "fleiss_kappa",
-    "krippendorff_interval",
-    "krippendorff_nominal",
-    "percent_agreement",
-    "within_person",
-]
+from sfumato.stats import bootstrap_sums, percentile_interval, ratio
 
 Counts = NDArray[np.float64] | NDArray[np.integer]  # (items, classes)
 Sums = NDArray[np.float64]  # (rows, parts): what each item or person adds to each sum
 
 DRAWS = 1000
-CHUNK = 2_000_000
-"""How many resampled rows are held at once."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +67,7 @@ def percent_agreement(
     votes = checked_counts(table)
     votes = votes[votes.sum(axis=1) > 1]
     sums = np.stack([_pair_agreement(votes), np.ones(len(votes))], axis=1)
-    return _measured("percent agreement", sums, _ratio, rng=rng, level=level, draws=draws)
+    return _measured("percent agreement", sums, _quotient, rng=rng, level=level, draws=draws)
 
 
 def fleiss_kappa(
@@ -169,7 +157,7 @@ def between_people(
     distance, pairs = _distances_between(crowd, divergence)
     sums = np.stack([distance[pairs > 0] / pairs[pairs > 0], np.ones((pairs > 0).sum())], axis=1)
     name = f"{divergence} between people"
-    return _measured(name, sums, _ratio, rng=rng, level=level, draws=draws)
+    return _measured(name, sums, _quotient, rng=rng, level=level, draws=draws)
 
 
 def within_person(
@@ -194,7 +182,7 @@ def within_person(
 
     def measured(name: str, values: NDArray[np.float64], count: NDArray[np.float64]) -> Agreement:
         sums = np.stack([_per_row(values * count, person), _per_row(count, person)], axis=1)
-        return _measured(name, sums, _ratio, rng=rng, level=level, draws=draws)
+        return _measured(name, sums, _quotient, rng=rng, level=level, draws=draws)
 
     each, moved = np.ones(len(far)), 1.0 - stayed
     return WithinPerson(
@@ -213,10 +201,6 @@ def _measured(
     level: float,
     draws: int,
 ) -> Agreement:
-    if not 0 < level < 1:
-        raise DataError(f"The level of the interval is {level}; give a number between 0 and 1.")
-    if draws < 1:
-        raise DataError(f"{draws} bootstrap draws were asked for; ask for 1 or more.")
     if not len(sums):
         raise DataError(f"The {name} needs an item with two answers or more, and there is none.")
     value = float(statistic(sums.sum(axis=0, keepdims=True))[0])
@@ -225,51 +209,34 @@ def _measured(
             f"The {name} is undefined: all answers are the same, so there is no disagreement "
             "by chance to compare with. Report that everyone agreed."
         )
-    redrawn = statistic(_resampled(sums, rng, draws))
-    redrawn = redrawn[np.isfinite(redrawn)]  # a draw without any variation has no value
-    tail = (1 - level) / 2
-    low, high = np.quantile(redrawn, [tail, 1 - tail]) if len(redrawn) else (value, value)
-    return Agreement(name, value, float(low), float(high), len(sums), level)
+    redrawn = statistic(bootstrap_sums(sums, rng=rng, draws=draws))
+    low, high = percentile_interval(redrawn, level=level, least=0)
+    if np.isnan(low):  # no draw has any variation
+        low, high = value, value
+    return Agreement(name, value, low, high, len(sums), level)
 
 
-def _resampled(sums: Sums, rng: np.random.Generator, draws: int) -> Sums:
-    """Column totals of ``draws`` samples with replacement, shape (draws, parts)."""
-    n_rows = len(sums)
-    totals = np.empty((draws, sums.shape[1]))
-    step = max(1, CHUNK // n_rows)
-    for at in range(0, draws, step):
-        size = min(step, draws - at)
-        picks = rng.integers(n_rows, size=(size, n_rows)) + n_rows * np.arange(size)[:, None]
-        times = np.bincount(picks.ravel(), minlength=size * n_rows).reshape(size, n_rows)
-        totals[at : at + size] = times.astype(np.float64) @ sums
-    return totals
-
-
-def _ratio(totals: Sums) -> NDArray[np.float64]:
-    return _divided(totals[:, 0], totals[:, 1])
+def _quotient(totals: Sums) -> NDArray[np.float64]:
+    return ratio(totals[:, 0], totals[:, 1])
 
 
 def _fleiss(totals: Sums) -> NDArray[np.float64]:
-    observed = _divided(totals[:, 0], totals[:, 1])
+    observed = ratio(totals[:, 0], totals[:, 1])
     by_chance = ((totals[:, 3:] / totals[:, [2]]) ** 2).sum(axis=1)
-    return _divided(observed - by_chance, 1 - by_chance)
+    return ratio(observed - by_chance, 1 - by_chance)
 
 
 def _nominal_alpha(totals: Sums) -> NDArray[np.float64]:
     votes = totals[:, 1:].sum(axis=1)
     by_chance = votes**2 - (totals[:, 1:] ** 2).sum(axis=1)
-    return 1 - _divided((votes - 1) * totals[:, 0], by_chance)
+    return 1 - ratio((votes - 1) * totals[:, 0], by_chance)
 
 
 def _interval_alpha(totals: Sums) -> NDArray[np.float64]:
     apart, n, total, squares = totals.T
     spread = squares - total**2 / n
     spread = np.where(spread <= 1e-12 * squares, 0, spread)  # a single value, but for rounding
-    return 1 - _divided((n - 1) * apart, n * spread)
-
-
-def _divided(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+    return 1 - ratio((n - 1) * apart, n * spread)
 
 
 def _pair_agreement(votes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""Turn one label set into another: smoothed, class-level, sharpened, in-filled, or a control.
+"""Turn one label set into another: smoothed, class-level, sharpened, sparse, or from fewer people.
 
 Every function returns a ``LabelSet`` whose last step says what was done and with which
-settings. Making labels sparse is in ``sparsify``, asking fewer people in ``subsample``.
+settings.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from typing import Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.signals import non_max_mass
 from sfumato.labels.votes import Votes, counts
 from sfumato.provenance import Setting, Step, is_simulated, to_json
+from sfumato.stats import mid_ranks
 
 TIE_TOLERANCE = 1e-12
 """Probabilities closer than this are equal: averaging the same answers in another order rounds."""
@@ -246,7 +246,7 @@ def _refuse_ties(labels: LabelSet, top: NDArray[np.bool_], tied: NDArray[np.bool
 # Turn shares of a whole into whole numbers of items, stratum by stratum.
 
 
-def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int64]:
+def apportion(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int64]:
     """Whole numbers (strata, parts) near sizes × shares, whose sums are right both ways.
 
     Each is the product rounded down, or one more; so is each part's total. What does not divide
@@ -254,7 +254,7 @@ def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int
     table exists for up to three parts, and that serving the neediest part first finds it, is the
     theorem of Gale and Ryser on tables of zeros and ones.
 
-    >>> apportioned([7, 6], [0.5, 0.5]).tolist()
+    >>> apportion([7, 6], [0.5, 0.5]).tolist()
     [[3, 4], [3, 3]]
     """
     assert len(shares) <= 3
@@ -279,7 +279,7 @@ def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int
 # These are the three ways in which S1 shortens labels: by item (``sparse``), by class
 # (``top_classes``), and by any linear code (``pca_codes``, the bound for the other two).
 
-Emptied = Literal["error", "others"]
+WhenEmpty = Literal["error", "others"]
 """What becomes of an item whose kept classes hold no mass: an error that names it, or the
 mass evenly on the classes that were dropped (it is none of those that were kept)."""
 
@@ -313,7 +313,7 @@ def top_classes(
     similarity: NDArray[np.float64],
     *,
     bins: int = 8,
-    emptied: Emptied = "error",
+    emptied: WhenEmpty = "error",
 ) -> LabelSet:
     """Keep the classes that tell most about which items are alike (S1-12), and renormalise.
 
@@ -380,7 +380,7 @@ def _check_keep(labels: LabelSet, keep: int) -> None:
         )
 
 
-def _only(labels: LabelSet, chosen: NDArray[np.bool_], emptied: Emptied) -> NDArray[np.float64]:
+def _only(labels: LabelSet, chosen: NDArray[np.bool_], emptied: WhenEmpty) -> NDArray[np.float64]:
     kept = labels.probs * chosen
     mass = kept.sum(axis=1)
     empty = mass <= TIE_TOLERANCE
@@ -420,7 +420,8 @@ def _checked_similarity(labels: LabelSet, similarity: NDArray[np.float64]) -> ND
 
 
 def _binned(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    place = (rankdata(values) - 0.5) / len(values)  # in (0, 1); equal values have equal places
+    # In (0, 1); equal values have equal places.
+    place = mid_ranks(np.unique(values, return_inverse=True)[1]) / len(values)
     return (place * bins).astype(np.int64)
 
 
@@ -437,12 +438,12 @@ def _mutual_information(first: NDArray[np.int64], second: NDArray[np.int64], bin
 # Both functions draw without replacement. Single judgments are drawn where they are known;
 # for votes the table of counts is enough, because votes for one class are interchangeable.
 
-Fewer = Literal["error", "keep"]
+WhenFewer = Literal["error", "keep"]
 """What an item with fewer judgments than asked for does: an error, or it keeps all it has."""
 
 
 def subsample_annotators(
-    crowd: CrowdLabels, M: int, *, fewer: Fewer = "error", rng: np.random.Generator
+    crowd: CrowdLabels, M: int, *, fewer: WhenFewer = "error", rng: np.random.Generator
 ) -> CrowdLabels:
     """``M`` judgments of each judged item, drawn without replacement (S3-11).
 
@@ -468,7 +469,7 @@ def subsample_counts(
     counts: NDArray[np.integer] | NDArray[np.float64],
     M: int,
     *,
-    fewer: Fewer = "error",
+    fewer: WhenFewer = "error",
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """``M`` votes of each row of a table of votes (items, classes), without replacement (S3-11).
@@ -516,7 +517,7 @@ def checked_counts(
 
 
 def _check_enough(
-    M: int, fewer: Fewer, *, short: NDArray[np.intp], where: str, sizes: NDArray[np.int64]
+    M: int, fewer: WhenFewer, *, short: NDArray[np.intp], where: str, sizes: NDArray[np.int64]
 ) -> None:
     if M < 1:
         raise DataError(f"{M} judgments an item were asked for; ask for 1 or more.")

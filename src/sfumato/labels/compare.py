@@ -9,13 +9,13 @@ from typing import Literal, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
+from scipy.sparse import eye_array, kron, vstack
 from scipy.special import rel_entr
-from scipy.stats import rankdata
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.labels.signals import entropy
+from sfumato.stats import ROUNDING, pearson, spearman
 
 # Turn two arrays of probability rows into one distance a row.
 #
@@ -76,13 +76,10 @@ Correlation = Literal["pearson", "spearman"]
 Distance = Callable[[LabelSet, LabelSet], PerItem]
 """Any function here of two label sets; give ``wasserstein`` its cost with a ``lambda``."""
 
-ROUNDING = 1e-12
-"""Differences below this come from the order of a sum, not from people."""
-
 LP_VARIABLES = 20_000
 """How many flows are solved together: enough to spare overhead, few enough to stay quick."""
 
-LP_TOLERANCE = 1e-10
+LP_TOLERANCE = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
 """The tightest that HiGHS accepts; the distances are right to about this times the cost."""
 
 
@@ -113,12 +110,11 @@ def entropy_correlation(first: LabelSet, second: LabelSet, kind: Correlation = "
             )
     match kind:
         case "pearson":
-            pass
-        case "spearman":  # rounded, because the order of a sum must not make ranks
-            x, y = rankdata(x.round(12)), rankdata(y.round(12))
+            return float(pearson(x, y))
+        case "spearman":
+            return float(spearman(x, y))
         case _:
             assert_never(kind)
-    return float(np.corrcoef(x, y)[0, 1])
 
 
 def total_variation(first: LabelSet, second: LabelSet) -> PerItem:
@@ -253,56 +249,24 @@ def _transport(
     supply: NDArray[np.float64], demand: NDArray[np.float64], cost: NDArray[np.float64]
 ) -> PerItem:
     """Least cost for each row, supply and demand being of equal total but for rounding."""
-    moved = np.minimum(supply.sum(axis=1), demand.sum(axis=1))
-    busy = np.flatnonzero(moved)
-    # Scaled to one, so that the solver's tolerance is relative and equal shapes are equal rows.
-    supply = supply[busy] / supply[busy].sum(axis=1, keepdims=True)
-    demand = demand[busy] / demand[busy].sum(axis=1, keepdims=True)
-    each = ((supply @ cost) * demand).sum(axis=1)  # right where one side is a single class
-    sides = np.minimum((supply > 0).sum(axis=1), (demand > 0).sum(axis=1))
-    hard = np.flatnonzero(sides > 1)
-    dearest = cost.max()
-    if len(hard) and dearest > 0:
-        problems, which = np.unique(
-            np.hstack([supply[hard], demand[hard]]), axis=0, return_inverse=True
+    n, least = len(cost), np.minimum(supply.sum(axis=1), demand.sum(axis=1))
+    busy = np.flatnonzero(least)
+    # Scaled to one, so that the solver's tolerance is relative.
+    sides = (side[busy] / side[busy].sum(axis=1, keepdims=True) for side in (supply, demand))
+    needed = np.hstack([*sides])  # (items, what leaves and what arrives)
+    # One sink needs no equation: what is left over arrives there. The largest, so that the
+    # rounding of the totals cannot make the problem infeasible.
+    counted = np.arange(2 * n) != n + needed[:, n:].argmax(axis=1)[:, None]
+    balance = vstack([kron(eye_array(n), np.ones((1, n))), kron(np.ones((1, n)), eye_array(n))])
+    step = max(1, LP_VARIABLES // n**2)
+    for at in range(0, len(busy), step):
+        some = np.arange(at, min(at + step, len(busy)))
+        solved = linprog(  # several items as one program, a block each
+            np.tile(cost.ravel() / (cost.max() or 1), len(some)),
+            A_eq=kron(eye_array(len(some)), balance).tocsr()[counted[some].ravel()],
+            b_eq=needed[some][counted[some]],
+            options=LP_TOLERANCE,
         )
-        each[hard] = dearest * _solve(problems, cost / dearest)[which]
-    least = np.zeros(len(moved))
-    least[busy] = moved[busy] * each
+        assert solved.status == 0, solved.message
+        least[busy[some]] *= solved.x.reshape(len(some), -1) @ cost.ravel()
     return least
-
-
-def _solve(problems: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    step = max(1, LP_VARIABLES // cost.size)
-    parts = [problems[at : at + step] for at in range(0, len(problems), step)]
-    return np.concatenate([_solve_together(part, cost) for part in parts])
-
-
-def _solve_together(
-    problems: NDArray[np.float64], cost: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Several transport problems as one linear program, a block each."""
-    supply, demand = np.hsplit(problems, 2)
-    row, source, sink = np.nonzero((supply[:, :, None] > 0) & (demand[:, None, :] > 0))
-    # One sink of a problem needs no equation: what is left over arrives there. The largest, so
-    # that the rounding of the totals cannot make the problem infeasible.
-    counted = sink != demand.argmax(axis=1)[row]
-    flows = np.arange(len(row))
-    width = 2 * len(cost)
-    equation = np.concatenate([row * width + source, (row * width + len(cost) + sink)[counted]])
-    used, position = np.unique(equation, return_inverse=True)
-    flow = np.concatenate([flows, flows[counted]])
-    balance = coo_array((np.ones(len(flow)), (position, flow)), shape=(len(used), len(flows)))
-    solved = linprog(
-        cost[source, sink],
-        A_eq=balance.tocsr(),
-        b_eq=problems.ravel()[used],
-        method="highs",
-        options={
-            "primal_feasibility_tolerance": LP_TOLERANCE,
-            "dual_feasibility_tolerance": LP_TOLERANCE,
-        },
-    )
-    assert solved.status == 0, solved.message
-    paid = np.bincount(row, weights=solved.x * cost[source, sink], minlength=len(problems))
-    return paid.astype(np.float64, copy=False)

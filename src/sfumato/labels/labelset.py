@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.provenance import Provenance, Step
 
-__all__ = ["NOT_RECORDED", "SUM_TOLERANCE", "CrowdLabels", "LabelSet", "align", "hard_labels"]
-
 SUM_TOLERANCE = 1e-6
 """How far a row may be from one: predictions stored as float32 are off by about 1e-7."""
 

@@ -1,8 +1,8 @@
 """Turn mixed images, and what people said about them, into label distributions.
 
-``labels`` mixes the labels of two images and makes the baselines; ``percepts`` puts what people
-saw in the place of the coefficient; ``curves`` says how the label of a class pair bends with it
-and ``fit_curves`` learns that from people; ``gaussians`` labels mixes without people.
+In this order: the labels of two images are mixed, and baselines made; what people saw takes the
+place of the coefficient; a curve says how the label of a class pair bends with it, and is learnt
+from people; Gaussians label mixes without people.
 """
 
 import itertools

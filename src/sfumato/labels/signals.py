@@ -12,18 +12,6 @@ from scipy.special import entr
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 
-__all__ = [
-    "concentration",
-    "entropy",
-    "mean_uncertainty",
-    "non_max_mass",
-    "possible_labels",
-    "support_size",
-    "top_probability",
-    "unsure_proportion",
-    "variance_of_top",
-]
-
 PerItem = NDArray[np.float64]  # (items,)
 Marks = NDArray[np.bool_]  # (judgments, classes)
 Codes = NDArray[np.integer]  # (judgments,)

@@ -20,8 +20,6 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import mean_uncertainty, unsure_proportion
 from sfumato.provenance import Step, fingerprint_file
 
-__all__ = ["SoftDigits", "from_judgments", "read_soft_digits", "write_soft_digits"]
-
 NEEDED = ("indices", "soft_label", "soft_label_yes_unc_equal")
 
 

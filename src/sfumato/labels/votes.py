@@ -9,8 +9,6 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.provenance import Provenance, Step
 
-__all__ = ["Votes", "counts", "votes_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Votes:

@@ -10,8 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["CROP_PADDING", "CUTOUT_SIDE", "Augmentation", "augment"]
-
 Augmentation = Literal["crop", "flip", "cutout"]
 
 CROP_PADDING = 4

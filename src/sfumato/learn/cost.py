@@ -10,8 +10,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from sfumato.learn.examples import best_device, keep_freed_memory, precision, repeatable
 from sfumato.learn.networks import ImageShape, build_network
 
-__all__ = ["MEASURED_IMAGES", "TrainingCost", "training_cost"]
-
 MEASURED_IMAGES = 16
 """Images of the batch that is timed; in a larger one an image costs somewhat less."""
 

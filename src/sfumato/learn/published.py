@@ -6,16 +6,6 @@ from sfumato.learn.mixing import Mixing
 from sfumato.learn.train import Recipe
 from sfumato.names import find
 
-__all__ = [
-    "ALPHAS",
-    "KAPPAS",
-    "MIXINGS",
-    "PUBLISHED",
-    "RATES",
-    "published_mixing",
-    "published_recipe",
-]
-
 PUBLISHED: dict[str, Recipe] = {
     # Paper 1 in its own words (S0-25): Adam at a rate of 0.1, at most 150 epochs.
     "paper1-stated": Recipe("resnet_basic_110", epochs=150, batch_size=128, learning_rate=0.1),

@@ -8,8 +8,8 @@ items. By measure:
 - ``total-variation``, ``jensen-shannon`` and ``excess``, which is E KL(p_M ‖ p) =
   H(p) - E H(p_M), the nats of cross-entropy that p pays for answers drawn from it (the other
   direction is infinite as soon as a class got no vote). From votes: by the fitted spread of
-  the chances behind them (``vote_mixture``). From soft answers: by how far apart means of
-  disjoint groups are (``split_answers``). Either way the interval takes in two extreme shapes
+  the chances behind them (a mixture). From soft answers: by how far apart means of
+  disjoint groups are. Either way the interval takes in two extreme shapes
   of what the pilot leaves open. Beyond as many people as the pilot had, rare answers it has
   not seen can still put the truth outside.
 """
@@ -30,6 +30,7 @@ from sfumato.labels.alter import checked_counts
 from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.names import find
+from sfumato.stats import bootstrap, draw_multinomial
 
 # Turn counts of votes into how the chances behind them are spread over items and classes.
 #
@@ -311,7 +312,7 @@ def expected_error(
         return expected_error_of_votes(counts, measure, up_to=up_to, draws=draws, rng=rng)
     find(MEASURES, measure, what="measure of error")
     sizes = np.bincount(crowd.item, minlength=len(crowd.items))
-    _check_pilot(sizes, up_to, draws)
+    _check_pilot(sizes, up_to)
     if measure == "squared":
         spread = _spread_of_answers(crowd, sizes)
         return _closed_form(spread, int(sizes.sum()), up_to, draws=draws, rng=rng)
@@ -336,7 +337,7 @@ def expected_error_of_votes(
     find(MEASURES, measure, what="measure of error")
     table = checked_counts(counts)
     sizes = table.sum(axis=1)
-    _check_pilot(sizes, up_to, draws)
+    _check_pilot(sizes, up_to)
     if measure == "squared":
         m = sizes[sizes > 1]
         shares = table[sizes > 1] / m[:, None]
@@ -380,7 +381,7 @@ def _check_people(crowd: CrowdLabels) -> None:
         )
 
 
-def _check_pilot(sizes: NDArray[np.int64], up_to: int, draws: int) -> None:
+def _check_pilot(sizes: NDArray[np.int64], up_to: int) -> None:
     if not (sizes > 1).any():
         raise DataError(
             "No item of the pilot has more than one answer, so how people differ cannot be seen; "
@@ -388,8 +389,6 @@ def _check_pilot(sizes: NDArray[np.int64], up_to: int, draws: int) -> None:
         )
     if up_to < 1:
         raise DataError(f"The curve should end at M = {up_to}; give 1 or more.")
-    if draws < 1:
-        raise DataError(f"{draws} draws were asked for; an interval needs 1 or more.")
 
 
 def _spread_of_answers(crowd: CrowdLabels, sizes: NDArray[np.int64]) -> Array:
@@ -406,7 +405,7 @@ def _closed_form(
     spread: Array, answers: int, up_to: int, *, draws: int, rng: np.random.Generator
 ) -> ErrorCurve:
     M = np.arange(1, up_to + 1)
-    drawn = _resample(len(spread), draws, rng) @ spread / len(spread)
+    drawn = _resampled_sums(spread, draws=draws, rng=rng) / len(spread)
     return ErrorCurve(
         "squared",
         "closed form",
@@ -430,7 +429,7 @@ def _spread_of_votes(
     errors = np.stack([off_by(measure, M) for M in range(1, up_to + 1)], axis=1)  # (grid, M)
     seen = often.sum(axis=0, keepdims=True)
     wholes = [fitted(likelihood, seen, start=start, steps=STEPS) for start in starts(table)]
-    drawn = np.array_split(_resample(len(table), draws, rng) @ often, len(wholes))
+    drawn = np.array_split(_resampled_sums(often, draws=draws, rng=rng), len(wholes))
     again = [
         fitted(likelihood, part, start=whole[0], steps=STEPS_AGAIN)
         for part, whole in zip(drawn, wholes, strict=True)
@@ -455,7 +454,8 @@ def _from_splits(
         power_law,
         bounded_law,
     )  # what few answers leave open is part of the interval
-    drawn = np.array_split(_resample(len(apart), draws, rng) @ apart / len(apart), len(laws))
+    means_drawn = _resampled_sums(apart, draws=draws, rng=rng) / len(apart)
+    drawn = np.array_split(means_drawn, len(laws))
     M = np.arange(1, up_to + 1)
     exponent = 0.5 if divergence == "total-variation" else 1.0  # of 1/M, when M is large
 
@@ -472,6 +472,10 @@ def _from_splits(
     )
 
 
-def _resample(n_items: int, draws: int, rng: np.random.Generator) -> Array:
-    """How often each item is in a draw of as many items, (draws, items)."""
-    return rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=draws).astype(np.float64)
+def _resampled_sums(values: Array, *, draws: int, rng: np.random.Generator) -> Array:
+    """Sums over resampled items, (draws, …)."""
+
+    def sums(weights: Array) -> Array:
+        return weights @ values
+
+    return bootstrap(sums, len(values), rng=rng, draws=draws, draw=draw_multinomial)

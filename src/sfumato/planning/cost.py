@@ -25,6 +25,7 @@ from sfumato.judgments.question import Kind
 from sfumato.names import find
 from sfumato.planning.information import FORMS, Asked
 from sfumato.scores import Estimate
+from sfumato.stats import Interval, bootstrap_statistics, percentile_interval
 
 Utility = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """What correlations are worth; only differences count, so any constant may be added."""
@@ -302,7 +303,9 @@ def measured_costs(
     return {form: measured_cost(by_form[form], by=by, rng=rng, draws=draws) for form in forms}
 
 
-def performance_by_seconds(scores: Sequence[Estimate], seconds: Mapping[str, float]) -> pl.DataFrame:
+def performance_by_seconds(
+    scores: Sequence[Estimate], seconds: Mapping[str, float]
+) -> pl.DataFrame:
     """Scores beside the seconds that their arm's labels took (S2-39): what the report draws.
 
     Columns ``arm``, ``seconds``, ``metric``, ``value``, ``low``, ``high``, of all items against
@@ -349,12 +352,12 @@ def _first(answers: Comparisons) -> Comparisons:
     return Comparisons(answers.question, answers.table.filter(pl.col("view") == "first"))
 
 
-def _middle(seconds: NDArray[np.float64], by: Middle) -> np.float64:
+def _middle(seconds: NDArray[np.float64], by: Middle) -> float:
     match by:
         case "median":
-            return np.float64(np.median(seconds))
+            return float(np.median(seconds))
         case "mean":
-            return np.float64(np.mean(seconds))
+            return float(np.mean(seconds))
         case _:
             assert_never(by)
 
@@ -366,16 +369,16 @@ def _interval(
     *,
     rng: np.random.Generator,
     draws: int,
-) -> tuple[float, float]:
+) -> Interval:
     _, code = np.unique(who, return_inverse=True)
     order = np.argsort(code, kind="stable")
     of_person = np.split(seconds[order], np.cumsum(np.bincount(code))[:-1])
-    drawn = [
-        _middle(np.concatenate([of_person[person] for person in picked]), by)
-        for picked in rng.integers(len(of_person), size=(draws, len(of_person)))
-    ]
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return float(low), float(high)
+
+    def middle(picked: NDArray[np.int64]) -> list[float]:
+        return [_middle(np.concatenate([of_person[person] for person in picked]), by)]
+
+    drawn = bootstrap_statistics(middle, len(of_person), rng=rng, draws=draws)
+    return percentile_interval(drawn[:, 0])
 
 
 # Turn how well answers recover a space, and what they cost, into a preference.
@@ -396,7 +399,7 @@ def losses(
     """The loss of every row of ``recovered``, for every β and utility.
 
     ``recovered`` has the columns ``form``, ``kept`` (k̂ or null), ``items``, ``classes`` and
-    ``rho``, as ``ratios.ratio_table`` gives it. Without ``costs`` the paper's hold, which grow
+    ``rho``, as ``information.ratio_table`` gives it. Without ``costs`` the paper's hold, which grow
     with the number of inputs (S1-31); ``people`` is M, for all or by form. A cost that names
     its k̂ is taken in proportion at others. Adds ``cost``,
     ``utility``, ``beta``, ``loss``.

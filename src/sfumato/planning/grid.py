@@ -12,8 +12,7 @@ from typing import Any, Literal, assert_never
 
 import numpy as np
 import polars as pl
-from scipy.stats import pearsonr, rankdata
-from scipy.stats import t as student
+from scipy.stats import pearsonr
 
 from sfumato.errors import DataError
 from sfumato.names import find
@@ -30,6 +29,7 @@ from sfumato.planning.embed import (
 from sfumato.planning.embed.rankings import Floats
 from sfumato.planning.information import FORMS, all_constraints
 from sfumato.planning.worlds import LABELS, PCA, Ask, Point, World, scores_of, stream, world_at
+from sfumato.stats import dense_codes, spearman_of_codes, student_reach
 
 # Turn points into their principal components, and a ρ into the number of them that reaches it.
 #
@@ -61,16 +61,15 @@ def pca_curve(points: Floats, *, origin: Origin = "true") -> Floats:
     """
     codes = _codes(points, origin)
     upper = np.triu_indices(len(points), 1)
-    true = _standardised(rankdata(cosines(points)[upper]))
+    true = dense_codes(cosines(points)[upper])
     rho = np.zeros(codes.shape[1])
     inner = np.zeros((len(points), len(points)))
     for place, column in enumerate(codes.T):  # one component more each time
         inner += np.outer(column, column)
         size = np.sqrt(np.diagonal(inner))
-        # of one component exactly 1 or -1: the root of a square has no rounding left
         cosine = inner[upper] / (size[upper[0]] * size[upper[1]])
-        rho[place] = _standardised(rankdata(cosine)) @ true
-    return rho
+        rho[place] = spearman_of_codes(dense_codes(cosine), true)
+    return np.nan_to_num(rho)
 
 
 def effective_dimensionality(curve: Floats, rho: float) -> int | None:
@@ -85,6 +84,36 @@ def effective_dimensionality(curve: Floats, rho: float) -> int | None:
         )
     reached = np.flatnonzero(np.asarray(curve) >= rho)
     return int(reached[0]) + 1 if len(reached) else None
+
+
+CURVE_SCHEMA = {
+    "items": pl.Int64(),
+    "classes": pl.Int64(),
+    "dimensions": pl.Int64(),
+    "seed": pl.Int64(),
+    "kept": pl.Int64(),
+    "rho": pl.Float64(),
+    "soft": pl.Float64(),
+    "effective": pl.Int64(),
+}
+
+
+def component_curves(points: Sequence[Point]) -> pl.DataFrame:
+    """ρ of the first 1, 2, … principal components in the world of each point (S1-F2).
+
+    Columns ``items``, ``classes``, ``dimensions``, ``seed``, ``kept`` (components), ``rho``, and
+    on every row ``soft``, the ρ of soft labels in this world, with ``effective``, the fewest
+    components that reach it. What is asked at the points is not read.
+    """
+    rows: list[tuple[float | int | None, ...]] = []
+    for point in points:
+        soft = simulate_point(replace(point, asks=(Ask("soft"),), flipped=0.0))["rows"][0]
+        task = (point.items, point.classes, point.dimensions, point.seed)
+        rows += [
+            (*task, place + 1, float(rho), soft["rho"], soft["effective"])
+            for place, rho in enumerate(pca_curve(world_at(point).points))
+        ]
+    return pl.DataFrame(rows, schema=CURVE_SCHEMA, orient="row")
 
 
 def ratio_correlation(found: pl.DataFrame) -> pl.DataFrame:
@@ -128,13 +157,6 @@ def _codes(points: Floats, origin: Origin) -> Floats:
     left, sizes, _ = np.linalg.svd(seen, full_matrices=False)
     real = sizes > sizes[0] * 1e-10 if len(sizes) else sizes > 0
     return (left * sizes)[:, real]
-
-
-def _standardised(ranks: Floats) -> Floats:
-    """Of mean zero and length one, so that products are correlations; zeros if all are equal."""
-    away = ranks - ranks.mean()
-    size = float(np.linalg.norm(away))
-    return away / size if size > 0 else away
 
 
 # Turn numbers of items, classes and dimensions into how well labels of each form recover a world.
@@ -275,12 +297,12 @@ def means(table: pl.DataFrame) -> pl.DataFrame:
     possible = [all_constraints(n, k) for n, k in table.select("items", "classes").iter_rows()]
     told = table.with_columns(ratio=pl.col("constraints") / pl.Series(possible, dtype=pl.Float64))
     others = told.group_by(SETTINGS).agg(pl.col("ratio", "effective").mean())
-    found = _over_seeds(told, SETTINGS, "rho").with_columns(pl.col("low", "high").clip(-1, 1))
+    found = mean_over_seeds(told, SETTINGS, "rho").with_columns(pl.col("low", "high").clip(-1, 1))
     return found.join(others, on=SETTINGS, nulls_equal=True, maintain_order="left")
 
 
 def recovered(table: pl.DataFrame, *, dimensions: int, flipped: float = 0.0) -> pl.DataFrame:
-    """What ``preference.losses`` reads, for worlds of one number of dimensions and error rate.
+    """What ``cost.losses`` reads, for worlds of one number of dimensions and error rate.
 
     Columns ``form``, ``kept``, ``items``, ``classes``, ``rho``, ``low``, ``high``, ``seeds``; only
     the forms that people can be asked for.
@@ -338,11 +360,21 @@ def by_form(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(_named("form", "kept").alias("group"), value="rho")
 
 
-def compared(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """By how much the ρ of one form is above that of another, in the same worlds.
+def mean_over_seeds(table: pl.DataFrame, by: Sequence[str], column: str) -> pl.DataFrame:
+    """Mean of a column, its 95 % interval over seeds (null with one), and the number of seeds."""
+    spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
+    found = table.group_by(list(by), maintain_order=True).agg(pl.col(column).mean(), spread, count)
+    # null with one seed, whose spread is not known
+    half = pl.col("half") * pl.Series(student_reach(found["seeds"].to_numpy()))
+    ends = ((pl.col(column) - half).alias("low"), (pl.col(column) + half).alias("high"))
+    return found.with_columns(*ends).select(*by, column, "low", "high", "seeds")
 
-    A row for every task (and k̂, if both forms have one): ``gap`` is the mean over seeds of the
-    differences, with its 95 % interval ``low``, ``high``, and ``seeds``.
+
+def pair_forms(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """By how much the ρ of one form is above that of another, in the same world.
+
+    The rows of the first form (with the same k̂, if both forms have one), with the ρ of the other
+    as ``second`` and the difference as ``gap``; ``mean_over_seeds`` sums them up.
     """
     sides = [table.filter(form=form) for form in (first, second)]
     for form, side in zip((first, second), sides, strict=True):
@@ -350,11 +382,8 @@ def compared(table: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
             raise DataError(f"The grid has no labels of the form {form!r}.")
     both_kept = all(side["kept"].null_count() == 0 for side in sides)
     on = [name for name in KEY if name != "form" and (name != "kept" or both_kept)]
-    mine, other = sides[0], sides[1].select(*on, second="rho")
-    paired = mine.join(other, on=on, maintain_order="left")
-    gaps = paired.with_columns(gap=pl.col("rho") - pl.col("second"))
-    by = [name for name in SETTINGS if name != "form"]
-    return _over_seeds(gaps, by, "gap")
+    paired = sides[0].join(sides[1].select(*on, second="rho"), on=on, maintain_order="left")
+    return paired.with_columns(gap=pl.col("rho") - pl.col("second"))
 
 
 SCHEMA = {
@@ -372,17 +401,6 @@ SCHEMA = {
 }
 SETTINGS = ["dimensions", "items", "classes", "spread", "flipped", "form", "kept"]
 KEY = [*SETTINGS, "seed"]
-
-
-def _over_seeds(table: pl.DataFrame, by: list[str], column: str) -> pl.DataFrame:
-    """Mean of a column, its 95 % interval over seeds, and the number of seeds."""
-    spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
-    found = table.group_by(by, maintain_order=True).agg(pl.col(column).mean(), spread, count)
-    seeds = found["seeds"].to_numpy()
-    reach = student.ppf(0.975, np.maximum(seeds - 1, 1)) / np.sqrt(seeds)
-    half = pl.col("half") * pl.Series(reach)  # null with one seed, whose spread is not known
-    ends = ((pl.col(column) - half).alias("low"), (pl.col(column) + half).alias("high"))
-    return found.with_columns(*ends).select(*by, column, "low", "high", "seeds")
 
 
 def _named(form: str, kept: str) -> pl.Expr:

@@ -17,8 +17,6 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 
-__all__ = ["items_first", "needed_per_class"]
-
 
 def items_first(known: LabelSet, *, carries: float = 0.8, per_class: int = 0) -> pl.DataFrame:
     """All items in the order in which to ask about them, and why (S0-14, S4-15).

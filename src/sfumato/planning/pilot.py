@@ -30,17 +30,7 @@ from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.planning.cost import FORM_OF_QUESTION, Cost, Middle, kept_classes, measured_cost
 from sfumato.planning.weigh import contradictions, embedded, item_errors
 from sfumato.provenance import Step
-
-__all__ = [
-    "RECIPE_OF_QUESTION",
-    "ErrorRate",
-    "How",
-    "Piloted",
-    "error_rate",
-    "flipped",
-    "of_shared_items",
-    "pilot",
-]
+from sfumato.stats import draw_multinomial, percentile_interval
 
 Array = NDArray[np.float64]
 
@@ -77,12 +67,12 @@ class ErrorRate:
     @property
     def low(self) -> float:
         """Lower end of the 95 % interval."""
-        return float(np.percentile(self.resampled, 2.5))
+        return percentile_interval(self.resampled).low
 
     @property
     def high(self) -> float:
         """Upper end of the 95 % interval."""
-        return float(np.percentile(self.resampled, 97.5))
+        return percentile_interval(self.resampled).high
 
     @property
     def flipped(self) -> float:
@@ -281,8 +271,8 @@ def weights(rows: int, draws: int, rng: np.random.Generator) -> Array:
 
     That makes the spread of a resampled mean unbiased, which few rows need.
     """
-    size = max(rows - 1, 1)
-    return rng.multinomial(size, np.full(rows, 1 / rows), size=draws).astype(np.float64)
+    drawn = draw_multinomial(rows, rng=rng, draws=draws, size=max(rows - 1, 1))
+    return np.concatenate([*drawn])
 
 
 def _against_ratings(

@@ -22,19 +22,6 @@ from sfumato.planning.embed import cosines
 from sfumato.planning.embed.rankings import Floats, Ints
 from sfumato.planning.information import Asked
 
-__all__ = [
-    "LABELS",
-    "PCA",
-    "Ask",
-    "Labelling",
-    "Point",
-    "World",
-    "draw_world",
-    "scores_of",
-    "stream",
-    "world_at",
-]
-
 PCA = "pca"
 """Not a form people answer in: codes made from the true points, the bound for k̂ numbers (S1-13)."""
 

@@ -23,19 +23,6 @@ from matplotlib.figure import Figure
 from sfumato.errors import DataError
 from sfumato.reporting.text import count, seeds_text
 
-__all__ = [
-    "Basis",
-    "Drawing",
-    "Made",
-    "Style",
-    "finished",
-    "panels",
-    "png_bytes",
-    "save",
-    "styles",
-    "written",
-]
-
 INK = "#1f2329"
 FAINT = "#c9ced6"
 MARKED = "#b03a00"

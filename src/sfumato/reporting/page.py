@@ -21,8 +21,6 @@ from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
 from sfumato.reporting.tables import How, Table
 from sfumato.reporting.text import Finding, number
 
-__all__ = ["Block", "Page", "Section", "Text", "render", "write"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 BROAD = 5.6
 """Inches from which a figure is scrolled on a phone rather than shrunk until nobody can read it."""

@@ -12,8 +12,6 @@ from sfumato.reporting.draw import Made
 from sfumato.reporting.text import interval, number, seeds_text, signed
 from sfumato.scores import Estimate, metric_words
 
-__all__ = ["How", "Table", "differences_shown", "score_matrix", "scores_shown"]
-
 Across = Literal["arm", "network", "stratum", "against"]
 
 

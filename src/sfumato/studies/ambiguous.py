@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from sfumato.data import ImageSet, cifar10, digits, fashion_mnist, mnist, own
+from sfumato.data import ImageSet, load, load_own
 from sfumato.errors import DataError
 from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import LabelSet
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 PICTURES: dict[str, Callable[[], ImageSet]] = {
-    "digits": digits.load,
-    "mnist": lambda: mnist.load("train"),
-    "fashion-mnist-h": fashion_mnist.load,
-    "cifar10": lambda: cifar10.load("train"),
-    "cifar10-test": lambda: cifar10.load("test"),
+    "digits": lambda: load("digits"),
+    "mnist": lambda: load("mnist", "train"),
+    "fashion-mnist-h": lambda: load("fashion-mnist-h"),
+    "cifar10": lambda: load("cifar10", "train"),
+    "cifar10-test": lambda: load("cifar10", "test"),
 }
 """Data sets by name; own pictures come from a folder or archive."""
 
@@ -60,7 +60,7 @@ def load_pictures(
             "labels (--table)."
         )
     else:
-        found = own.load(images, table)
+        found = load_own(images, table)
     return found if split is None else found.in_split(split)
 
 
@@ -122,7 +122,7 @@ def write_ambiguous(made: AmbiguousImages, folder: Path) -> list[str]:
     """Write images, labels, the table of sources and what came of it; the names, in order.
 
     ``images/`` is what `sfumato elicit new --images` takes; ``table.csv`` goes with it to
-    `sfumato audit` and ``own.load``; ``labels.parquet`` is a label file. Each says that it is
+    `sfumato audit` and ``load_own``; ``labels.parquet`` is a label file. Each says that it is
     synthetic: by the ids, in the text of every PNG, in the provenance beside the labels.
     """
     check_folder(folder)

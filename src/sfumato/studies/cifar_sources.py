@@ -15,18 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
 
-from sfumato.data import (
-    cifar10,
-    cifar10_1,
-    cifar10_official,
-    cifar10h,
-    cifar10h_predictions,
-    cifar10s,
-    cinic10,
-    hmix,
-)
-from sfumato.data.fetch import Dataset, locate
-from sfumato.data.images import ImageSet
+from sfumato.data import DATASETS, ImageSet, load, load_split, locate, official_archive
 from sfumato.errors import DataError
 from sfumato.evaluation.corruptions import corrupt
 from sfumato.evaluation.predictions import read_predictions
@@ -45,7 +34,7 @@ from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.mixing import percepts_of
 from sfumato.labels.simulate.run import SimulationSettings, run_simulation
 from sfumato.learn.examples import Examples
-from sfumato.learn.targets import distilled
+from sfumato.learn.targets import distil
 from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Collection, Study
 
@@ -225,7 +214,7 @@ def load_mixing(study: Study, folder: Path | None) -> StudyData:
         labels |= {name: made[name] for name in made if name in study.label_names}
     percepts = None
     if any(arm.added or arm.curve for arm in study.arms):
-        seen = read_hmix(locate(hmix.DATASET, INFERRED, folder), ReadOptions())
+        seen = read_hmix(locate("hmix", INFERRED, folder), ReadOptions())
         percepts = percepts_of(replace(seen, table=seen.table.filter(OF_THESIS)))
     return StudyData(
         study,
@@ -234,7 +223,7 @@ def load_mixing(study: Study, folder: Path | None) -> StudyData:
         pictures=pictures,
         parts=parts,
         percepts=percepts,
-        missing=() if cifar10_official.archive(folder) else (JPEG_COPY,),
+        missing=() if official_archive(folder) else (JPEG_COPY,),
     )
 
 
@@ -247,8 +236,8 @@ def load_hmix(study: Study, folder: Path | None) -> StudyData:
     ``released`` and ``consistent``: soft labels of mixes, as their authors made them and as we do,
     one column per class. The part ``train`` has the 7,000 images that the thesis trains on.
     """
-    answers = read_hmix(locate(hmix.DATASET, INFERRED, folder), ReadOptions())
-    midpoints = [read_hmix(locate(hmix.DATASET, name, folder), ReadOptions()) for name in MIDPOINTS]
+    answers = read_hmix(locate("hmix", INFERRED, folder), ReadOptions())
+    midpoints = [read_hmix(locate("hmix", name, folder), ReadOptions()) for name in MIDPOINTS]
     released, consistent = _labels_of_mixes(folder)
     pictures = _test_images(folder)
     return StudyData(
@@ -258,14 +247,17 @@ def load_hmix(study: Study, folder: Path | None) -> StudyData:
         tables={
             "inferred": _with_endpoints(_in_parts(answers.table), folder),
             "midpoints": pl.concat([one.table for one in midpoints]),
-            "released": released,
-            "consistent": consistent,
+            "released": _table_of_mixes(released),
+            "consistent": _table_of_mixes(consistent),
         },
         provenance=(
             *answers.provenance,
             *(one.provenance[0] for one in midpoints),
+            *released.provenance,
+            *consistent.provenance,
             *pictures.provenance,
         ),
+        missing=() if official_archive(folder) else (JPEG_COPY,),
     )
 
 
@@ -286,9 +278,8 @@ def read_stored(folder: Path | None, classes: Sequence[str]) -> dict[str, LabelS
 
     A missing file is an error that says how to get it.
     """
-    dataset = cifar10h_predictions.DATASET
     return {
-        name: read_predictions(locate(dataset, f"{file}.npz", folder), classes=classes)
+        name: read_predictions(locate("cifar10h-predictions", f"{file}.npz", folder), classes=classes)
         for name, file in STORED.items()
     }
 
@@ -327,16 +318,16 @@ def needed_folder(folder: Path | None, what: str) -> Path:
 
 
 def _test_images(folder: Path | None) -> ImageSet:
-    return cifar10.load("test", folder)
+    return load("cifar10", "test", folder)
 
 
 def _vote_shares(folder: Path | None) -> LabelSet:
-    path = locate(cifar10h.DATASET, "cifar10h-counts.npy", folder)
+    path = locate("cifar10h", "cifar10h-counts.npy", folder)
     return build(read_judgments(path, "cifar10h"), "votes").crowd.mean()
 
 
 def _all_soft_answers(folder: Path | None) -> Judgments:
-    return read_judgments(locate(cifar10s.DATASET, "raw_human_data.csv", folder), "cifar10s")
+    return read_judgments(locate("cifar10s", "raw_human_data.csv", folder), "cifar10s")
 
 
 def _soft_answers(folder: Path | None) -> Judgments:
@@ -345,7 +336,7 @@ def _soft_answers(folder: Path | None) -> Judgments:
 
 
 def _published_parts(folder: Path | None) -> dict[str, tuple[str, ...]]:
-    split = cifar10s.paper_split(folder)
+    split = load_split("cifar10s", folder)
     return {
         name: tuple(item for item, part in split.items() if part == name)
         for name in ("train", "test")
@@ -376,7 +367,7 @@ def _beliefs_of_networks(study: Study, folder: Path, original: LabelSet) -> dict
             f"The arm {named[0]!r} learns what published networks believe; put "
             f"cifar10h-predictions into the folder of data sets, or leave the arm out. {error}"
         ) from error
-    made = {"distilled": stored[BEST], "ensemble": distilled(list(stored.values()))}
+    made = {"distilled": stored[BEST], "ensemble": distil(list(stored.values()))}
     return {name: made[name].take(original.items) for name in named}
 
 
@@ -403,7 +394,7 @@ def _further_images(
     pretraining = None
     if len(near) or len(before):
         rows = [str(row) for row in (*near, *before)]
-        images = cifar10.load("train", folder, items=rows)
+        images = load("cifar10", "train", folder, items=rows)
         if len(near):
             found[NEAR] = _renamed(images.take(rows[: len(near)]), "train")
             found |= _corrupted(found[NEAR], collection.sets)
@@ -444,11 +435,9 @@ def _other_collections(
     folder: Path, collection: Collection
 ) -> tuple[dict[str, _Further], tuple[str, ...]]:
     """Whichever of the wanted collections are there, and a sentence for each that is not."""
-    known: dict[str, Dataset] = {
-        V6: cifar10_1.DATASET, V4: cifar10_1.DATASET, CINIC: cinic10.DATASET
-    }  # fmt: skip
     found, missing = {}, []
-    for name, dataset in known.items():
+    for name, data_set in ((V6, "cifar10.1"), (V4, "cifar10.1"), (CINIC, "cinic10")):
+        dataset = DATASETS[data_set]
         if name not in collection.sets:
             continue
         if all((folder / file.path).exists() for file in dataset.files):
@@ -461,15 +450,15 @@ def _other_collections(
     if IMAGENET_FAR in collection.sets:
         missing.append(
             f"{IMAGENET_FAR} is not published as files and needs ImageNet itself, so nothing is "
-            "tested on it; sfumato.data.class_map builds such a set."
+            "tested on it; sfumato.data.remap builds such a set."
         )
     return found, tuple(missing)
 
 
 def _load_collection(name: str, folder: Path) -> ImageSet:
     if name == CINIC:
-        return cinic10.load("test", "imagenet", folder)
-    return cifar10_1.load("v6" if name == V6 else "v4", folder)
+        return load("cinic10", "test", folder, subset="imagenet")
+    return load("cifar10.1", "v6" if name == V6 else "v4", folder)
 
 
 def _sampled(images: ImageSet, most: int | None, name: str) -> _Further:
@@ -488,7 +477,7 @@ def _in_parts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_endpoints(table: pl.DataFrame, folder: Path | None) -> pl.DataFrame:
-    counts = load_array(locate(cifar10h.DATASET, "cifar10h-counts.npy", folder), dimensions=2)
+    counts = load_array(locate("cifar10h", "cifar10h-counts.npy", folder), dimensions=2)
     entropies = pl.Series(entropy(counts, axis=1))  # nats; the rows are normalised
     return table.with_columns(
         entropies.gather(table[f"{which}_item"].cast(pl.Int64)).alias(f"{which}_entropy")
@@ -496,19 +485,19 @@ def _with_endpoints(table: pl.DataFrame, folder: Path | None) -> pl.DataFrame:
     )
 
 
-def _labels_of_mixes(folder: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _labels_of_mixes(folder: Path | None) -> tuple[CrowdLabels, CrowdLabels]:
     """The released labels of mixed images with their authors, and ours of the same answers."""
     answers = read_hmix_labels(
-        locate(hmix.DATASET, "hmix_categorical_soft_labels.csv", folder), ReadOptions()
+        locate("hmix", "hmix_categorical_soft_labels.csv", folder), ReadOptions()
     )
     near, ours = (
         make_labels(answers, LabelSettings("top2-clamp", rule=rule, keep=("repeats",))).crowd
         for rule in ("released", "consistent")
     )
     stored = read_crowd_labels(
-        locate(hmix.DATASET, "hmix_individ_soft_labels.json", folder), classes=CIFAR10
+        locate("hmix", "hmix_individ_soft_labels.json", folder), classes=CIFAR10
     )
-    return _table_of_mixes(_with_authors(stored, near)), _table_of_mixes(ours)
+    return _with_authors(stored, near), ours
 
 
 def _with_authors(released: CrowdLabels, near: CrowdLabels) -> CrowdLabels:

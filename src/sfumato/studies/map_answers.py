@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binomtest, rankdata, ttest_1samp
 
-from sfumato.evaluation.intervals import bootstrap_statistics, percentiles
 from sfumato.reporting.text import interval, number, signed
+from sfumato.stats import bootstrap_statistics, percentile_interval
 from sfumato.studies.analysis import Findings
 from sfumato.studies.answers import (
     Answer,
@@ -150,7 +150,7 @@ def stronger_correlation(column: str, *, claimed: Claimed) -> Answer:
         if math.isnan(value):
             return missing("one of the signals does not vary")
         drawn = bootstrap_statistics(apart, len(people), rng=rng, draws=DRAWS)
-        low, high = percentiles(drawn[:, 0])
+        low, high = percentile_interval(drawn[:, 0])
         return decided(f"{signed(value)} {interval(low, high)}", value, low, high, claimed)
 
     return answer

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from sfumato.data.images import ImageSet
-from sfumato.data.pictures import resize
+from sfumato.data.images import ImageSet, resize
 from sfumato.errors import DataError
 from sfumato.judgments.formats.writing import write_beside
 from sfumato.judgments.mixed import Mix, mixed_images, write_mixes

@@ -14,13 +14,22 @@ from sfumato.reporting.text import Finding, summarise
 from sfumato.reporting.tables import How
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.sections import trained
+from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
 from sfumato.studies.verdicts import KINDS
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
 SECTIONS: dict[str, SectionMaker] = {
     "claims": trained.claims,
+    "leaderboard": rescore.leaderboard,
+    "whose_answers": mixed_answers.whose_answers,
+    "mixes_seen": mixed_answers.seen,
+    "single_mixes": mixed_answers.single_mixes,
+    "class_pairs": mixed_answers.class_pairs,
+    "mixes_confidence": mixed_answers.how_sure,
+    "repeats": mixed_answers.repeats,
+    "half_and_half": mixed_answers.half_and_half,
+    "other_classes": mixed_answers.other_classes,
     "curves": trained.curves,
     "tracking": trained.tracking,
     "softness": trained.softness,
@@ -29,7 +38,16 @@ SECTIONS: dict[str, SectionMaker] = {
     "scores": trained.scores,
     "agreement": trained.agreement,
     "confidence": trained.confidence,
+    "doubt": audit.doubt,
+    "single_items": audit.single_items,
     "arms": trained.arms,
+    "simulated": worlds.simulated,
+    "recovered": worlds.recovered,
+    "dimensionality": worlds.dimensionality,
+    "wrong answers": worlds.wrong_answers,
+    "sparsity": worlds.sparsity,
+    "preferences": worlds.preferences,
+    "losses": worlds.least_losses,
 }
 """All sections in the order in which a report has them."""
 
@@ -58,6 +76,8 @@ def summary(run: RunFolder) -> list[Finding]:
     if not found:
         found = _differences(run)
     found += [Finding(sentence, "caution") for sentence in run.info["missing"]]
+    if run.study.worlds is not None:
+        found.append(Finding(worlds.CAUTION, "caution"))
     if "failed" in run.tables:
         count = len(run.tables["failed"])
         found.append(Finding(f"{count} cells failed and are missing; see below.", "caution"))

@@ -20,6 +20,7 @@ from sfumato.scores import Estimate
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.pages import study_page
+from sfumato.studies.sections.trained import condition_words
 from sfumato.studies.study import SIZES, read_study, shipped_names
 from sfumato.studies.verdicts import CONTROL_ANSWERS, VERDICTS, counts_text
 

@@ -14,9 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data import digits, fashion_mnist, mnist, own, soft_digits
-from sfumato.data.fetch import locate
-from sfumato.data.images import ImageSet
+from sfumato.data import ImageSet, load, load_own, locate
+from sfumato.data.digits import (
+    label_by_neighbours,
+    read_digit_images,
+    read_digit_sources,
+    read_original_labels,
+)
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
@@ -161,10 +165,10 @@ def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDAr
 
 def _load_digits(study: Study, folder: Path | None) -> StudyData:
     """1,797 real handwritten digits; nobody annotated them, so people are simulated."""
-    pictures = digits.load()
+    pictures = load("digits")
     people = simulate(
         study.simulated.kind,
-        digits.what_people_would_see(pictures),
+        label_by_neighbours(pictures),
         per_item=study.simulated.per_item,
         annotators=study.simulated.annotators,
         rng=np.random.default_rng(study.seed),
@@ -179,13 +183,13 @@ def _load_digits(study: Study, folder: Path | None) -> StudyData:
 
 def _load_fashion(study: Study, folder: Path | None) -> StudyData:
     folder = needed_folder(folder, "FashionMNIST-H")
-    counts = locate(fashion_mnist.DATASET, "fmh-counts.npy", folder)
-    return _judged(study, fashion_mnist.load(folder), read_judgments(counts, "fashion-mnist-h"))
+    counts = locate("fashion-mnist-h", "fmh-counts.npy", folder)
+    return _judged(study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h"))
 
 
 def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyData:
     """The digits of one source, with the labels and parts that are published (S4-55)."""
-    path = locate(soft_digits.DATASET, "soft-digits.parquet", needed_folder(folder, "soft-digits"))
+    path = locate("soft-digits", "soft-digits.parquet", needed_folder(folder, "soft-digits"))
     known = read_soft_digits(path)
     made = {"yes-unsure-weighted": known.weighted, "yes-unsure-equal": known.equal}
     if study.recipe not in made:
@@ -193,11 +197,11 @@ def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyDa
             f"soft-digits holds labels by {' and '.join(made)}, not by {study.recipe!r}, and no "
             "single judgments to make others of."
         )
-    origin = soft_digits.sources(path)
+    origin = read_digit_sources(path)
     items = tuple(item for item in known.weighted.items if origin[item] == source)
     if not items:
         raise DataError(f"{path.name} has no picture of the source {source!r}.")
-    pictures = soft_digits.read(path).take(items)
+    pictures = read_digit_images(path).take(items)
     people = made[study.recipe].take(items)
     place = {item: row for row, item in enumerate(known.weighted.items)}
     rows = [place[item] for item in items]
@@ -211,7 +215,7 @@ def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyDa
             ORIGINAL: _over(pictures.original(), people.classes),
             **{name: made[name].take(items) for name in made if name in study.label_names},
         },
-        soft_original=_over(soft_digits.original_labels(path).take(items), people.classes),
+        soft_original=_over(read_original_labels(path).take(items), people.classes),
         pictures=pictures,
         signals={
             name: values[rows] for name, values in told.items() if np.isfinite(values[rows]).any()
@@ -232,7 +236,7 @@ def _given_parts(pictures: ImageSet) -> dict[str, tuple[str, ...]]:
 def _load_mnist(study: Study, folder: Path | None) -> StudyData:
     """All digits; those to learn and those to test have names of their own: both count from 0."""
     folder = needed_folder(folder, "MNIST")
-    parts = {"train": mnist.load("train", folder), "test": mnist.load("test", folder)}
+    parts = {"train": load("mnist", "train", folder), "test": load("mnist", "test", folder)}
     items = {
         name: tuple(f"{name}/{item}" for item in images.items) for name, images in parts.items()
     }
@@ -264,7 +268,7 @@ def _load_own(study: Study, folder: Path | None) -> StudyData:
             f"`size` in [own] is height and width, such as [32, 32], not {list(given.size)}."
         )
     size = (given.size[0], given.size[1]) if given.size else None
-    pictures = own.load(Path(given.images), Path(given.table), size=size)
+    pictures = load_own(Path(given.images), Path(given.table), size=size)
     judgments = _own_judgments(study)
     data = _judged(study, pictures, judgments, _own_distances(study, judgments))
     assert data.pictures is not None

@@ -36,6 +36,15 @@ from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import published_recipe
 from sfumato.learn.train import Recipe
 from sfumato.names import find
+from sfumato.planning.grid import (
+    CURVE_SIZES,
+    DIMENSIONS,
+    FLIPPED_AT,
+    FLIPS,
+    KEPT,
+    MAP_SIZES,
+    default_points,
+)
 
 Size = Literal["cpu", "lab", "paper"]
 SIZES: tuple[Size, ...] = get_args(Size)
@@ -213,19 +222,46 @@ class Curve(Settings):
     """What one answer takes, by label set; for ``seconds``."""
 
 
-class Worlds(Settings):
-    """Simulated worlds of items, classes and dimensions (paper 2)."""
+Subject = Literal["information", "sparsity", "costs"]
+"""What is asked of worlds: what hard and soft labels recover (sections 3, 4 and 6 of paper 2), what
+thinned labels do (6), what labels are worth their cost (5 and 6)."""
 
-    subjects: tuple[Literal["information", "sparsity", "costs"], ...]
-    map_sizes: tuple[int, ...] = ()
-    curve_sizes: tuple[int, ...] = ()
-    dimensions: tuple[int, ...] = ()
-    kept: tuple[int, ...] = ()
-    flips: tuple[float, ...] = ()
-    flipped_at: tuple[int, ...] = ()
+
+class Worlds(Settings):
+    """Simulated worlds of items, classes and dimensions, and what is asked of them (paper 2)."""
+
+    subjects: tuple[Subject, ...] = get_args(Subject)
+    """Nothing is simulated, claimed or drawn that none of them needs."""
+    map_sizes: tuple[int, ...] = MAP_SIZES
+    """Numbers of items and of classes for hard and soft labels."""
+    curve_sizes: tuple[int, ...] = CURVE_SIZES
+    """Numbers of items and of classes for all forms over k̂."""
+    dimensions: tuple[int, ...] = DIMENSIONS
+    kept: tuple[int, ...] = KEPT
+    flips: tuple[float, ...] = FLIPS
+    flipped_at: tuple[int, int] = FLIPPED_AT
+    """Items and classes, and dimensions, of the task in which answers are flipped."""
     betas: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
+    """What a hard label's cost is worth, in maps of soft against hard."""
     loss_betas: tuple[float, ...] = (1e-4, 3e-4, 1e-3)
+    """The same in curves over k̂, around where k̂ matters."""
     utilities: tuple[str, ...] = ("linear", "sigmoid", "inverse-sigmoid")
+
+    @model_validator(mode="after")
+    def _can_be_simulated(self) -> "Worlds":
+        for name in type(self).model_fields:
+            if not getattr(self, name):
+                raise ValueError(f"needs one of its {name} at least")
+        default_points(
+            1, map_sizes=self.map_sizes, curve_sizes=self.curve_sizes, dimensions=self.dimensions,
+            kept=self.kept, flips=self.flips, flipped_at=self.flipped_at,
+        )  # fmt: skip
+        return self
+
+    @property
+    def middle(self) -> int:
+        """The number of dimensions for figures that have room for one."""
+        return sorted(self.dimensions)[len(self.dimensions) // 2]
 
 
 class MixAnswers(Settings):
@@ -234,9 +270,17 @@ class MixAnswers(Settings):
     high: float = 0.5
     """Entropy (nats) from which on both endpoints are ambiguous (S2-68)."""
     low: float = 0.1
-    close: float = 0.1
-    """How far a median may be from its coefficient and still be close to it."""
+    """Entropy up to which both endpoints are clear."""
     example: tuple[str, str] = ("airplane", "deer")
+    """The class pair that is drawn large, as in figure 4.4."""
+
+    @model_validator(mode="after")
+    def _low_is_below_high(self) -> "MixAnswers":
+        if not 0 <= self.low < self.high:
+            raise ValueError(
+                f"needs low < high, both at least 0, not {self.low:g} and {self.high:g}"
+            )
+        return self
 
 
 def _arm(value: Any) -> Any:

@@ -15,14 +15,13 @@ from PIL import Image
 from starlette.applications import Starlette
 from tests.elicit.conftest import Desk, empty_postgresql, fill_desk, make_study
 
-from sfumato.cli.elicit_live import measures_for
-from sfumato.elicit.admin import admin_app
+from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import IMAGES
-from sfumato.elicit.live import Live
-from sfumato.elicit.session.commands import proceed
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.session.commands import leave_stage
 from sfumato.elicit.session.screen import DebriefScreen, ProceedGiven, TrialScreen
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
 
 ADMIN_KEY = "a long key for tests only"
@@ -39,10 +38,6 @@ class Office:
     writer: Writer
     live: Live
     app: Starlette
-
-
-def write_export(path: Path) -> None:
-    path.write_text("item,class\n", encoding="utf-8")
 
 
 def make_office(
@@ -72,10 +67,8 @@ def make_office(
     writer = Writer(
         desk.database, desk.collection, rng=np.random.default_rng(0), clock=lambda: desk.now
     ).start()
-    live = Live(
-        desk.database, desk.collection, measures_for(desk.collection), clock=lambda: desk.now
-    )
-    settings = {"admin_key": ADMIN_KEY, "exports": {"csv": write_export}, **settings}
+    live = Live(desk.database, desk.collection, clock=lambda: desk.now)
+    settings = {"admin_key": ADMIN_KEY, **settings}
     admin = admin_app(writer, live, **settings)
     return Office(desk, writer, live, make_app(folder, writer=writer, admin=admin))
 
@@ -88,7 +81,7 @@ def attend(desk: Desk, person: str, *, said: str, end: bool = True) -> str:
         shown = desk.answer(token, shown.trial.id, said)
     if isinstance(shown, DebriefScreen) and end:
         words = ProceedGiven(stage="debrief", answers=("<script>alert('words')</script>",))
-        desk.run(proceed, token=token, given=words)
+        desk.run(leave_stage, token=token, given=words)
     return token
 
 

@@ -24,8 +24,7 @@ from tests.elicit.admin.conftest import (
     visit,
 )
 
-from sfumato.elicit.admin import admin_app
-from sfumato.elicit.admin.app import server_is_stopping
+from sfumato.elicit.admin.app import admin_app, server_is_stopping
 from sfumato.errors import DataError
 
 PAGES = ("", "items", "people", "rules", "words", "log")
@@ -169,7 +168,7 @@ def test_acts_change_the_collection_and_are_in_the_log(office: Office) -> None:
         ):
             reply = await client.post("/admin/act", data={**fields, "form": form})
             assert reply.status_code == status
-        assert (await client.get("/admin/export.csv")).text == "item,class\n"
+        assert (await client.get("/admin/export.csv")).text.startswith("item,annotator,answer,")
         assert (await client.get("/admin/export.exe")).status_code == 404
 
     visit(office, steps)

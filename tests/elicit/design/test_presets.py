@@ -3,12 +3,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from sfumato.elicit.design.presets import PRESETS, preset_study
+from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session.answers import question_of
 from sfumato.errors import UnknownName
 from sfumato.judgments.comparisons import ComparisonQuestion, comparison_question_from_json
+from sfumato.judgments.mixed import THESIS_COEFFICIENTS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import Question, question_from_json
 
@@ -95,6 +97,26 @@ def test_ten_classes_of_choose_one_get_twenty_trials_each() -> None:
 
 def test_mixing_task_repeats_trials_15_and_20() -> None:
     assert study_of("mix").layout.repeat_numbers == (15, 20)
+
+
+def test_mixes_have_the_coefficients_of_the_thesis() -> None:
+    assert PRESETS["mix"].coefficients == THESIS_COEFFICIENTS
+
+
+def test_preset_that_extends_another_takes_over_what_it_does_not_say() -> None:
+    whole, extending = PRESETS["top-two"], PRESETS["top-two-mixed"]
+
+    assert extending.prompts == whole.prompts
+    assert extending.layout == whole.layout
+    assert extending.rows != whole.rows
+
+
+@pytest.mark.parametrize("change", [{"tittle": "Cats"}, {"per_item": "six"}, {"form": "guess"}])
+def test_preset_with_an_unknown_or_wrong_setting_is_refused(change: dict[str, Any]) -> None:
+    settings = PRESETS["sliders"].model_dump()
+
+    with pytest.raises(ValidationError):
+        StudyPreset.model_validate(settings | change)
 
 
 def test_top_two_comes_faithful_and_guarded_with_the_same_words() -> None:

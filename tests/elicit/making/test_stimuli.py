@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sfumato.elicit.making.stimuli import (
     choose_pairs,
     choose_triplets,
-    compared,
+    compared_images,
     images_with_class,
     known_images,
     mixed_images,
@@ -58,7 +58,7 @@ def test_checks_have_gold_no_target_and_their_own_role() -> None:
 
 
 def test_comparisons_keep_the_names_of_their_items_secret() -> None:
-    pair, triplet = compared([("a", "b"), ("c", "a", "b")], ids(["a", "b", "c"]), target=5)
+    pair, triplet = compared_images([("a", "b"), ("c", "a", "b")], ids(["a", "b", "c"]), target=5)
 
     assert pair.secret == {"first": "a", "second": "b"}
     assert triplet.secret == {"item": "c", "first": "a", "second": "b"}

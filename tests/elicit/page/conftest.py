@@ -15,9 +15,9 @@ import uvicorn
 from sfumato.elicit.design.places import database_url
 from sfumato.elicit.design.presets import PRESETS
 from sfumato.elicit.making.make import new_study
+from sfumato.elicit.serve import served_app
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.web.limits import Limits
-from sfumato.elicit.web.serve import served_app
+from sfumato.elicit.web.security import Limits
 
 WIDE = {"width": 1280, "height": 720}
 NARROW = {"width": 390, "height": 844}
@@ -150,7 +150,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             preset: str,
             *,
             store: Callable[[Path], str] = database_url,
-            make_admin: Callable[[Any], Any] | None = None,
+            admin_key: str | None = None,
             **changes: Any,
         ) -> Place:
             folder = tmp_path_factory.mktemp("place") / preset
@@ -188,7 +188,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
                 }
             new_study(folder, images=images, preset=preset, seed=0, **(settings | changes))
             database = store(folder)
-            app = served_app(folder, database=database, limits=FAST, make_admin=make_admin)
+            app = served_app(folder, database=database, limits=FAST, admin_key=admin_key)
             return Place(folder, stack.enter_context(served(app)), database)
 
         yield make

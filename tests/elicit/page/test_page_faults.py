@@ -9,8 +9,6 @@ from tests.elicit.conftest import on_both
 from tests.elicit.outages import OUTAGES, Outage
 from tests.elicit.page.conftest import Place, Visitor
 
-from sfumato.cli.elicit_live import dashboard_with
-
 ADMIN_KEY = "a long key for tests only"
 WARNS = """() => {
     const leaving = new Event("beforeunload", { cancelable: true });
@@ -112,9 +110,7 @@ def test_s17_page_and_dashboard_work_with_every_other_host_blocked(
     visit: Callable[..., Visitor],
     place_of_study: Callable[..., str],
 ) -> None:
-    place = open_place(
-        "distribution", welcome=True, store=place_of_study, make_admin=dashboard_with(ADMIN_KEY)
-    )
+    place = open_place("distribution", welcome=True, store=place_of_study, admin_key=ADMIN_KEY)
     ours = urlsplit(place.url).netloc
     asked: set[str] = set()
 

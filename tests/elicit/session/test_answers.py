@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.elicit.design.study import Form
-from sfumato.elicit.refusals import BadAnswer
-from sfumato.elicit.session.answers import ANSWER_BYTES, check_answer, question_of, turned
+from sfumato.elicit.refusals import InvalidAnswer
+from sfumato.elicit.session.answers import ANSWER_BYTES, check_answer, question_of, swap_sides
 from sfumato.judgments.question import Question, ask
 from sfumato.judgments.statements import ODDITIES, read_answers
 
@@ -45,7 +45,7 @@ def question(form: str, a_study: Any, **options: Any) -> Any:
 
 
 def faults(asked: Any, answer: Any, mode: Any = "guarded") -> set[tuple[str, str]]:
-    with pytest.raises(BadAnswer) as refused:
+    with pytest.raises(InvalidAnswer) as refused:
         check_answer(asked, answer, mode=mode, shown={})
     assert refused.value.status == 422
     assert all(fault.sentence.endswith(".") for fault in refused.value.faults)
@@ -115,7 +115,7 @@ def test_s4_whatever_is_sent_is_stored_readable_or_refused(
         asked = ask(form, CLASSES, **options)
     try:
         checked = check_answer(asked, answer, mode="faithful" if faithful else "guarded", shown={})
-    except BadAnswer as refused:
+    except InvalidAnswer as refused:
         assert refused.faults
         return
 
@@ -301,7 +301,7 @@ def test_equal_answers_are_equal_texts(a_study: Any) -> None:
 def test_turning_twice_gives_the_answer_back(form: Any, share: int) -> None:
     answer = {"perceived": share / 100, "confidence": 1} if form == "mix" else GOOD[form]
 
-    assert turned(form, turned(form, answer)) == answer
+    assert swap_sides(form, swap_sides(form, answer)) == answer
 
 
 def test_confidence_is_needed_only_where_it_is_asked(a_study: Any) -> None:

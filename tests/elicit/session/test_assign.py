@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.elicit.design.settings import Layout
-from sfumato.elicit.refusals import Closed, Conflict, Forbidden, UnknownToken
+from sfumato.elicit.design.study import Layout
+from sfumato.elicit.refusals import CollectionClosed, Conflict, Forbidden, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import BackGiven, DoneScreen, TrialScreen
-from sfumato.elicit.session.slots import is_main, lay_out, main_place
+from sfumato.elicit.session.sitting import is_main, lay_out, main_place
 
 
 def finished(desk: Any) -> list[int]:
@@ -34,7 +34,7 @@ def test_simulated_people_who_drop_out_leave_every_item_full_and_none_over_the_c
         if rng.random() < 0.3:
             try:
                 token = desk.enter(f"p{entered}")
-            except Closed:
+            except CollectionClosed:
                 desk.now += 601
             else:
                 running.append((token, desk.screen(token)))
@@ -126,11 +126,11 @@ def test_places_are_capped_and_those_who_left_for_good_give_theirs_back(
     desk.enter("ann")
     ben = desk.enter("ben")
 
-    with pytest.raises(Closed) as refused:
+    with pytest.raises(CollectionClosed) as refused:
         desk.enter("cleo")
-    desk.run(commands.returned, platform="link", platform_id="ann")
+    desk.run(commands.return_submission, platform="link", platform_id="ann")
     desk.enter("cleo")
-    with pytest.raises(Closed):
+    with pytest.raises(CollectionClosed):
         desk.enter("dora")
     desk.now += 25 * 3600
     desk.enter("dora")
@@ -149,7 +149,7 @@ def test_s11_a_hundred_forged_ids_are_capped_and_those_inside_unaffected(
     for number in range(100):
         try:
             desk.enter(f"forged{number}")
-        except Closed:
+        except CollectionClosed:
             refused += 1
 
     assert refused == 98
@@ -164,7 +164,7 @@ def test_without_a_number_of_places_people_enter_until_the_items_are_promised(
 
     desk.enter("ann")
     desk.enter("ben")
-    with pytest.raises(Closed):
+    with pytest.raises(CollectionClosed):
         desk.enter("cleo")
     desk.now += 31 * 60  # ann and ben do nothing: their items go to others
 
@@ -205,14 +205,14 @@ def test_returned_session_frees_its_places_and_shows_that_it_ended(desk: Any) ->
     token = desk.enter("ann", platform_session="one")
     desk.answer(token, desk.screen(token).trial.id)
 
-    ended = desk.run(commands.returned, platform="link", platform_id="ann")
+    ended = desk.run(commands.return_submission, platform="link", platform_id="ann")
 
     assert ended == 1
     assert desk.rows("SELECT sum(finished), sum(reserved) FROM stimulus") == [(1, 0)]
     assert desk.screen(token).reason == "returned"
-    with pytest.raises(Closed):
+    with pytest.raises(CollectionClosed):
         desk.enter("ann", platform_session="one")
-    assert desk.run(commands.returned, platform="link", platform_id="nobody") == 0
+    assert desk.run(commands.return_submission, platform="link", platform_id="nobody") == 0
     desk.check_counters()
 
 
@@ -285,7 +285,7 @@ def test_whole_batches_are_given_out_evenly(open_desk: Any, a_study: Any) -> Non
     desk = open_desk(study, items=20, batches=4)
 
     tokens = [desk.enter(f"p{number}") for number in range(8)]
-    with pytest.raises(Closed):
+    with pytest.raises(CollectionClosed):
         desk.enter("one too many")
     for token in tokens:
         desk.finish(token)
@@ -311,7 +311,7 @@ def test_excluding_opens_places_and_including_takes_them_back_where_free(
     ben = desk.enter("ben")
     desk.answer(ben, desk.screen(ben).trial.id)
     desk.check_counters()
-    desk.run(commands.returned, platform="link", platform_id="ben")
+    desk.run(commands.return_submission, platform="link", platform_id="ben")
     back = desk.run(commands.include, participant=ann, who="admin")
 
     assert (opened, back) == (4, 3)
@@ -404,7 +404,7 @@ def test_whatever_simulated_people_do_the_counters_agree_and_no_cap_is_passed(
         person = people[which % len(people)] if people else None
         match action:
             case "enter":
-                with contextlib.suppress(Closed):
+                with contextlib.suppress(CollectionClosed):
                     token = desk.enter(f"p{number}")
                     people.append([token, desk.screen(token)])
             case "answer" if person and isinstance(person[1], TrialScreen):

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sfumato.elicit.refusals import BadAnswer, Closed, Conflict, UnknownToken, UnknownTrial
+from sfumato.elicit.refusals import (
+    CollectionClosed,
+    Conflict,
+    InvalidAnswer,
+    UnknownToken,
+    UnknownTrial,
+)
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import (
     AnswerGiven,
@@ -112,7 +118,7 @@ def test_s4_bad_answer_stores_nothing_and_leaves_the_trial_open(desk: Any) -> No
     token = desk.enter()
     trial = desk.screen(token).trial.id
 
-    with pytest.raises(BadAnswer) as refused:
+    with pytest.raises(InvalidAnswer) as refused:
         desk.answer(token, trial, "unicorn")
 
     assert refused.value.faults[0].fault == "malformed"
@@ -178,10 +184,12 @@ def test_s8_injection_texts_are_stored_as_text(open_desk: Any, a_study: Any) -> 
     given = desk.given(shown.trial.id, NASTY, events=[event])
     shown = desk.run(commands.answer, token=token, given=given)
     desk.answer(token, shown.trial.id, NASTY)
-    desk.run(commands.proceed, token=token, given=ProceedGiven(stage="debrief", answers=(NASTY,)))
+    desk.run(
+        commands.leave_stage, token=token, given=ProceedGiven(stage="debrief", answers=(NASTY,))
+    )
     participant = desk.rows("SELECT id FROM participant")[0][0]
     desk.run(commands.exclude, participant=participant, rule=NASTY, who=NASTY)
-    desk.run(commands.returned, platform=NASTY, platform_id=NASTY)
+    desk.run(commands.return_submission, platform=NASTY, platform_id=NASTY)
 
     assert desk.rows("SELECT platform_id FROM participant_identity") == [(NASTY,)]
     assert [json.loads(row[0]) for row in desk.rows("SELECT answer FROM answer")] == [NASTY] * 2
@@ -191,7 +199,7 @@ def test_s8_injection_texts_are_stored_as_text(open_desk: Any, a_study: Any) -> 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\x00b", "x" * 201, "line\nbreak"])
 def test_s8_ids_that_no_platform_gives_are_refused(desk: Any, name: str) -> None:
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         desk.enter(name)
 
     assert desk.count("participant") == 0
@@ -237,7 +245,7 @@ def test_s12_many_sessions_from_one_address_are_flagged(open_desk: Any, a_study:
 def test_s13_platform_id_is_in_one_table_only(desk: Any) -> None:
     token = desk.enter("CANARY-5e3a", platform_session="CANARY-attempt")
     desk.finish(token)
-    desk.run(commands.returned, platform="link", platform_id="CANARY-5e3a")
+    desk.run(commands.return_submission, platform="link", platform_id="CANARY-5e3a")
 
     tables = ("participant", "session", "session_token", "trial", "answer", "answer_event", "flag")
     everywhere = str([desk.rows(f"SELECT * FROM {name}") for name in tables])
@@ -258,10 +266,12 @@ def test_s16_screens_never_hold_gold(open_desk: Any, a_study: Any) -> None:
     desk = open_desk(study, checks=5, practice=2)
     token = desk.enter()
     seen = [desk.screen(token)]
-    seen.append(desk.run(commands.proceed, token=token, given=ProceedGiven(stage="instructions")))
+    seen.append(
+        desk.run(commands.leave_stage, token=token, given=ProceedGiven(stage="instructions"))
+    )
     comprehension = seen[-1]
     given = ProceedGiven(stage="comprehension", answers=("RIGHT",))
-    seen.append(desk.run(commands.proceed, token=token, given=given))
+    seen.append(desk.run(commands.leave_stage, token=token, given=given))
     participant = desk.rows("SELECT id FROM participant")[0][0]
     desk.run(commands.exclude, participant=participant, rule="EXCLUDED-rule", who="admin")
     while isinstance(seen[-1], TrialScreen):
@@ -421,16 +431,16 @@ def test_stages_come_in_order_and_a_double_click_changes_nothing(
 
     assert isinstance(desk.screen(token), InstructionsScreen)
     with pytest.raises(Conflict):
-        desk.run(commands.proceed, token=token, given=ProceedGiven(stage="debrief"))
-    assert isinstance(desk.run(commands.proceed, token=token, given=read), ComprehensionScreen)
-    assert isinstance(desk.run(commands.proceed, token=token, given=read), ComprehensionScreen)
+        desk.run(commands.leave_stage, token=token, given=ProceedGiven(stage="debrief"))
+    assert isinstance(desk.run(commands.leave_stage, token=token, given=read), ComprehensionScreen)
+    assert isinstance(desk.run(commands.leave_stage, token=token, given=read), ComprehensionScreen)
     right = ProceedGiven(stage="comprehension", answers=("a",))
-    shown = desk.run(commands.proceed, token=token, given=right)
-    assert desk.run(commands.proceed, token=token, given=right) == shown
+    shown = desk.run(commands.leave_stage, token=token, given=right)
+    assert desk.run(commands.leave_stage, token=token, given=right) == shown
     assert isinstance(desk.answer(token, shown.trial.id), DebriefScreen)
     assert desk.rows("SELECT completion_code FROM session") == [(None,)]
     words = ProceedGiven(stage="debrief", answers=("fine 😀",))
-    assert isinstance(desk.run(commands.proceed, token=token, given=words), DoneScreen)
+    assert isinstance(desk.run(commands.leave_stage, token=token, given=words), DoneScreen)
     assert desk.rows("SELECT stage FROM reply ORDER BY id") == [("comprehension",), ("debrief",)]
 
 
@@ -444,13 +454,15 @@ def test_comprehension_allows_a_second_attempt_and_then_screens_out(
     desk = open_desk(study)
     token = desk.enter()
 
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         desk.run(
-            commands.proceed, token=token, given=ProceedGiven(stage="comprehension", answers=("a",))
+            commands.leave_stage,
+            token=token,
+            given=ProceedGiven(stage="comprehension", answers=("a",)),
         )
     wrong = ProceedGiven(stage="comprehension", answers=("a", "b"))
-    first = desk.run(commands.proceed, token=token, given=wrong)
-    second = desk.run(commands.proceed, token=token, given=wrong)
+    first = desk.run(commands.leave_stage, token=token, given=wrong)
+    second = desk.run(commands.leave_stage, token=token, given=wrong)
 
     assert (first.tries, first.of, first.wrong) == (1, 2, (1,))
     assert second == DoneScreen(code="OUT", redirect=None, screened_out=True)
@@ -583,7 +595,7 @@ def test_typicality_is_asked_about_the_class_shown(open_desk: Any, a_study: Any)
 
     assert shown.trial.question.wording == "How typical of cat?"
     assert shown.trial.shown == {"class": "cat"}
-    with pytest.raises(BadAnswer, match="class shown was 'cat'"):
+    with pytest.raises(InvalidAnswer, match="class shown was 'cat'"):
         desk.answer(token, shown.trial.id, {"class": "dog", "typicality": 1})
     desk.answer(token, shown.trial.id, {"class": "cat", "typicality": 1})
 
@@ -602,7 +614,7 @@ def test_closed_study_takes_nobody_in_and_lets_those_inside_finish(desk: Any) ->
     ann = desk.enter("ann")
     desk.run(commands.close, who="admin")
 
-    with pytest.raises(Closed) as refused:
+    with pytest.raises(CollectionClosed) as refused:
         desk.enter("ben")
     assert isinstance(desk.finish(ann), DoneScreen)
     desk.run(commands.reopen, who="admin")

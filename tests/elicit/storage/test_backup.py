@@ -13,10 +13,9 @@ import pytest
 
 from sfumato.elicit.design.places import database_url
 from sfumato.elicit.session import commands
-from sfumato.elicit.storage.backup import back_up, restore
-from sfumato.elicit.storage.copy import contents_of, snapshot
+from sfumato.elicit.session.writer import Writer
+from sfumato.elicit.storage.backup import back_up, contents_of, restore, snapshot
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
 from sfumato.errors import DataError
 
 

@@ -11,9 +11,9 @@ import pytest
 from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.screen import ProceedGiven
-from sfumato.elicit.storage import copy as copying
+from sfumato.elicit.storage import backup as copying
 from sfumato.elicit.storage import store
-from sfumato.elicit.storage.copy import contents_of, copy_collection, snapshot
+from sfumato.elicit.storage.backup import contents_of, copy_collection, snapshot
 from sfumato.elicit.storage.database import Connection, Database, open_database
 from sfumato.errors import DataError
 
@@ -53,7 +53,7 @@ def busy(open_desk: Callable[..., Any], a_study: Callable[..., Any]) -> Any:
         desk.answer(token, desk.screen(token).trial.id, timing={"seconds": 0.1})  # too fast: a flag
         assert desk.finish(token).stage == "debrief"
         said = ProceedGiven(stage="debrief", answers=("nothing – ü",))
-        desk.run(commands.proceed, token=token, given=said)
+        desk.run(commands.leave_stage, token=token, given=said)
     desk.run(commands.exclude, participant=1, rule="checks", who="test")
     desk.run(commands.withdraw, participant=3, who="test")  # the greatest id, gone for good
     return desk

@@ -10,7 +10,7 @@ from sfumato.elicit.refusals import Unavailable
 from sfumato.elicit.storage import schema, sql, store
 from sfumato.elicit.storage.database import (
     DATABASE_ERRORS,
-    Prepared,
+    Statement,
     compiler_of,
     open_database,
     prepare,
@@ -21,7 +21,7 @@ STATEMENTS = [
     one
     for value in vars(sql).values()
     for one in (value if isinstance(value, tuple) else (value,))
-    if isinstance(one, Prepared)
+    if isinstance(one, Statement)
 ]
 
 
@@ -136,7 +136,7 @@ def test_choice_passes_over_rows_that_others_hold(choices: Any) -> None:
     ],
 )
 def test_choice_on_sqlite_walks_its_index(
-    tmp_path: Path, choice: Prepared, index: str, study: Any
+    tmp_path: Path, choice: Statement, index: str, study: Any
 ) -> None:
     from sfumato.elicit.storage import schema
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from sfumato.elicit.storage import schema
+from sfumato.elicit.storage import schema, store
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, open_database
 from sfumato.elicit.storage.schema import Picture, Stimulus
 from sfumato.errors import DataError
@@ -24,7 +24,7 @@ def test_all_tables_are_made(database_url: str) -> None:
 
     found = set(sa.inspect(database.engine).get_table_names())
 
-    assert found >= set(schema.tables.tables)
+    assert found >= set(store.tables.tables)
 
 
 def test_r6_newer_schema_is_refused_with_one_sentence(desk: Any) -> None:

@@ -25,8 +25,8 @@ from sfumato.elicit.design.places import open_study, read_key
 from sfumato.elicit.design.study import ElicitStudy, write_study
 from sfumato.elicit.making.make import demo_study
 from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
 from sfumato.elicit.web.app import make_app
 
 CLASSES = ("cat", "dog", "<img src=x onerror=alert(1)>")

@@ -18,10 +18,10 @@ from tests.elicit.outages import OUTAGES, Outage
 from sfumato.elicit.design.places import database_url as file_url
 from sfumato.elicit.design.places import open_study, read_key
 from sfumato.elicit.refusals import Unavailable
+from sfumato.elicit.serve import served_app
 from sfumato.elicit.session.collection import collection_of
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.storage.writer import Writer
-from sfumato.elicit.web.serve import served_app
 from sfumato.errors import DataError
 
 ELICIT_KILL = Path(__file__).parents[3] / "benchmarks" / "elicit_kill.py"

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -22,11 +23,11 @@ from hypothesis import strategies as st
 from tests.elicit.conftest import on_both
 from tests.elicit.web.conftest import ADMIN_KEY
 
-from sfumato.cli.elicit_live import dashboard_with
 from sfumato.elicit.admin.acts import ACTS
-from sfumato.elicit.web.limits import Limits
-from sfumato.elicit.web.tokens import form_token, new_admin_session
-from sfumato.elicit.web.webhook import signature_of
+from sfumato.elicit.admin.login import form_token, new_admin_session
+from sfumato.elicit.serve import dashboard
+from sfumato.elicit.web.platforms import signature_of
+from sfumato.elicit.web.security import Limits
 
 CASES = int(os.environ.get("SFUMATO_FUZZ_CASES", "200"))
 """How many requests to each database."""
@@ -232,7 +233,7 @@ def fuzzed(
             database=place_of_study(study_folder),
             limits=LOOSE,
             webhook_secret=SECRET,
-            make_admin=dashboard_with(ADMIN_KEY),
+            make_admin=partial(dashboard, admin_key=ADMIN_KEY),
         )
         site = runner.run(opened.__aenter__())
         yield runner, site

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.elicit.conftest import on_both
 
-from sfumato.elicit.web import limits
-from sfumato.elicit.web.limits import Buckets, Limits, address_key
-from sfumato.elicit.web.replies import Throttled
+from sfumato.elicit.refusals import TooMany
+from sfumato.elicit.web import security as limits
+from sfumato.elicit.web.security import Buckets, Limits, address_key
 
 
 def allowed(buckets: Buckets, key: str) -> bool:
     try:
         buckets.take(key, "Slower.")
-    except Throttled:
+    except TooMany:
         return False
     return True
 

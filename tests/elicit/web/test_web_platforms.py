@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.elicit.conftest import on_both
 
-from sfumato.elicit.web.webhook import signature_of
+from sfumato.elicit.web.platforms import signature_of
 
 PERSON, ATTEMPT = "5f0c0ffee0ddba11cafef00d", "64b000000000000000000001"
 PROLIFIC = {"PROLIFIC_PID": PERSON, "STUDY_ID": "S1", "SESSION_ID": ATTEMPT}

@@ -16,9 +16,9 @@ import uvicorn
 from tests.elicit.conftest import on_both
 from tests.elicit.web.conftest import ADMIN_KEY, command
 
+from sfumato.elicit.serve import check_workers, run_server
 from sfumato.elicit.storage.backup import check_integrity
 from sfumato.elicit.storage.database import open_database
-from sfumato.elicit.web.serve import check_workers, run_server
 from sfumato.errors import DataError
 
 PEOPLE = 12

@@ -4,11 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from sfumato.evaluation.intervals import holm as holm_of_evaluate
 from sfumato.labels.simulate.held_out import (
     MARGINALS,
-    holm,
-    mean_of,
     resampled_means,
     resampled_spreads,
     spread_of,
@@ -17,6 +14,7 @@ from sfumato.labels.simulate.held_out import (
     values_of,
 )
 from sfumato.labels.simulate.top_two import TwoChoices
+from sfumato.stats import mean_of_defined
 
 
 def rng() -> np.random.Generator:
@@ -90,9 +88,9 @@ def test_interval_of_a_mean_counts_people_and_not_answers() -> None:
 def test_values_that_are_missing_count_nowhere() -> None:
     values, person = np.array([1.0, np.nan, 0.0, np.nan]), np.array([0, 0, 1, 2])
 
-    assert mean_of(values) == 0.5
+    assert mean_of_defined(values) == 0.5
     assert spread_of(values, person) == 0.5
-    assert np.isnan(mean_of(values[1:2]))
+    assert np.isnan(mean_of_defined(values[1:2]))
     # person 2 has nothing to say: among 0, 0 and 2, or 1, 1 and 2 the mean is 1 or 0
     assert set(resampled_means(values, person, draws=500, rng=rng()).round(3)) >= {0.0, 0.5, 1.0}
 
@@ -111,8 +109,3 @@ def test_spread_between_people_is_resampled_and_tested() -> None:
     assert apart.distance == pytest.approx(habit.std())
     assert apart.p_value == 1 / 401
     assert alike.p_value > 0.5
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_that_of_the_evaluation(p_values: list[float]) -> None:
-    assert holm(p_values) == pytest.approx(holm_of_evaluate(p_values))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import entr
 
-from sfumato.data import digits
+from sfumato.data import load
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.ambiguous import AmbiguousImages, AmbiguousRecipe, VaeRecipe, generate
@@ -25,7 +25,7 @@ QUICK = AmbiguousRecipe(
     vae=VaeRecipe(steps=300, hidden=128, batch_size=64, learning_rate=4e-3),
     seed=5,
 )
-PICTURES = digits.load()
+PICTURES = load("digits")
 EXAMPLES = Examples(PICTURES.items, PICTURES.images)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.distributions import Independent, Normal, kl_divergence
 
-from sfumato.data import digits
+from sfumato.data import load
 from sfumato.errors import DataError
 from sfumato.learn.ambiguous.generate import Pairs, mixed_latents
 from sfumato.learn.ambiguous.models import (
@@ -26,7 +26,7 @@ QUICK = VaeRecipe(steps=300, hidden=128, batch_size=64, learning_rate=4e-3, seed
 
 @pytest.fixture(scope="module")
 def examples() -> Examples:
-    pictures = digits.load()
+    pictures = load("digits")
     return Examples(pictures.items[:400], pictures.images[:400])
 
 

@@ -9,19 +9,16 @@ import numpy as np
 import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 
-from sfumato.elicit.live import Live
-from sfumato.elicit.live.effort import places_to_open
-from sfumato.elicit.live.whatif import preview_rule
-from sfumato.elicit.refusals import BadAnswer, Conflict, Fault
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.whatif import places_to_open, preview_rule
+from sfumato.elicit.refusals import AnswerFault, Conflict, InvalidAnswer
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.people import note_act
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
-from sfumato.elicit.storage.writer import Writer
 from sfumato.names import find
-
-__all__ = ["ACTS", "Act", "decide_pay", "note", "open_places", "perform"]
 
 LONGEST_REASON = 500
 MOST_PLACES = 1_000
@@ -236,8 +233,8 @@ ACTS: dict[str, Act] = {
 """What forms may ask for, by the field ``act``."""
 
 
-def _bad(field: str, sentence: str) -> BadAnswer:
-    return BadAnswer((Fault(field, "malformed", sentence),))
+def _bad(field: str, sentence: str) -> InvalidAnswer:
+    return InvalidAnswer((AnswerFault(field, "malformed", sentence),))
 
 
 def _number(form: Mapping[str, str], field: str) -> int:

@@ -1,9 +1,11 @@
 """The dashboard as an application of its own, to be mounted under ``/admin``.
 
 Pages work without scripts; with them they bring themselves up to date when something changed.
+Whatever people typed stands in them as text (S5).
 """
 
 import contextlib
+import datetime
 import json
 import signal
 import tempfile
@@ -16,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio
+import jinja2
 import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -26,8 +29,9 @@ from starlette.responses import FileResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from sfumato.elicit.admin import acts, login
-from sfumato.elicit.admin.pages import as_json, page
-from sfumato.elicit.live import Live, reading
+from sfumato.elicit.admin.login import admin_key_matches, form_token
+from sfumato.elicit.export import export
+from sfumato.elicit.live.live import LATEST_AUDIT, REPLIES, Live
 from sfumato.elicit.live.views import (
     ITEM_SORTS,
     PERSON_SORTS,
@@ -36,15 +40,11 @@ from sfumato.elicit.live.views import (
     people_page,
 )
 from sfumato.elicit.live.whatif import preview_rules
-from sfumato.elicit.refusals import Refused, Unavailable, UnknownToken
+from sfumato.elicit.refusals import Refusal, TooMany, Unavailable, UnknownToken
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import DATABASE_ERRORS
 from sfumato.elicit.storage.schema import get_meta
-from sfumato.elicit.storage.writer import Writer
-from sfumato.elicit.web.replies import Throttled
-from sfumato.elicit.web.tokens import admin_key_matches, form_token
 from sfumato.errors import DataError, SfumatoError
-
-__all__ = ["Office", "admin_app", "server_is_stopping"]
 
 EVENT_SECONDS = 2.0
 """The page hears of changes at most this often."""
@@ -57,6 +57,8 @@ WORDS = 200
 MOST_AT_ONCE = 2_000
 """People whom one form can name; their ids must fit into the longest body that is taken."""
 MOST_FIELDS = 20
+EXPORTS = ("csv", "jsonl", "parquet")
+"""Endings of the files that the dashboard hands out."""
 HEADERS = {
     # Not "no-referrer" as elsewhere: with it, browsers send forms with the origin "null".
     "Referrer-Policy": "same-origin",
@@ -71,7 +73,6 @@ class Office:
     writer: Writer
     live: Live
     door: login.Door
-    exports: Mapping[str, Callable[[Path], object]]
     stopping: Callable[[], bool]
     event_seconds: float
 
@@ -81,22 +82,18 @@ def admin_app(
     live: Live,
     *,
     admin_key: str,
-    exports: Mapping[str, Callable[[Path], object]] | None = None,
     clock: Callable[[], float] = time.time,
     stopping: Callable[[], bool] | None = None,
     event_seconds: float = EVENT_SECONDS,
 ) -> Starlette:
     """The dashboard of a collection.
 
-    ``admin_key`` is the key or its argon2id hash; there is no default. ``exports`` are functions
-    that write a file to the path they are given, by the ending of the file: ``/export.csv``.
+    ``admin_key`` is the key or its argon2id hash; there is no default.
     """
     if not admin_key:
         raise DataError("The dashboard needs an admin key; there is none by default.")
     door = login.Door(admin_key, writer.collection.key, clock)
-    office = Office(
-        writer, live, door, exports or {}, stopping or server_is_stopping, event_seconds
-    )
+    office = Office(writer, live, door, stopping or server_is_stopping, event_seconds)
     pages: dict[str, Callable[[Office, Request, str], Awaitable[Response]]] = {
         "/": _overview,
         "/items": _items,
@@ -199,7 +196,7 @@ async def _overview(office: Office, request: Request, session: str) -> Response:
     closed = await run_in_threadpool(_closed, office)
     return await _page(
         office, request, session, "overview", title="Overview", data=data, closed=closed,
-        exports=sorted(office.exports),
+        exports=EXPORTS,
     )  # fmt: skip
 
 
@@ -230,14 +227,14 @@ async def _rules(office: Office, request: Request, session: str) -> Response:
 
 
 async def _words(office: Office, request: Request, session: str) -> Response:
-    rows = await run_in_threadpool(_read, office, reading.REPLIES, WORDS)
+    rows = await run_in_threadpool(_read, office, REPLIES, WORDS)
     questions = office.live.collection.study.welcome.debrief
     replies = [(row.at, row.pseudonym, _pairs(questions, row.data)) for row in rows]
     return await _page(office, request, session, "words", title="Words", replies=replies)
 
 
 async def _log(office: Office, request: Request, session: str) -> Response:
-    rows = await run_in_threadpool(_read, office, reading.LATEST_AUDIT, LOG_LINES)
+    rows = await run_in_threadpool(_read, office, LATEST_AUDIT, LOG_LINES)
     return await _page(office, request, session, "log", title="Log", rows=rows)
 
 
@@ -282,19 +279,23 @@ async def _news(office: Office, request: Request) -> AsyncIterator[str]:
 
 async def _export(office: Office, request: Request, session: str) -> Response:
     name = request.path_params["format"]
-    write = office.exports.get(name)
-    if write is None:
+    if name not in EXPORTS:
         raise HTTPException(404)
     folder = tempfile.TemporaryDirectory(prefix="sfumato-export-")
     path = Path(folder.name) / f"{office.live.collection.study.name}.{name}"
     try:
-        await run_in_threadpool(write, path)
+        await run_in_threadpool(_write_export, office, path)
     except BaseException:
         folder.cleanup()
         raise
     await _note(office, login.name_of(session), "export", {"format": name})
     cleanup = BackgroundTask(folder.cleanup)
     return FileResponse(path, filename=path.name, headers=HEADERS, background=cleanup)
+
+
+def _write_export(office: Office, path: Path) -> None:
+    with office.writer.database.reader() as connection:
+        export(connection, office.writer.collection.study, path)
 
 
 async def _page(
@@ -316,10 +317,10 @@ def _refusal(office: Office, request: Request, error: Exception) -> Response:
     sentence, status = str(error), 400
     headers = dict(HEADERS)
     match error:
-        case Throttled():
+        case TooMany():
             status = error.status
             headers["Retry-After"] = str(max(1, round(error.wait)))
-        case Refused():
+        case Refusal():
             status = error.status
         case HTTPException():
             status, sentence = error.status_code, "There is nothing at this address."
@@ -385,3 +386,73 @@ def _pairs(questions: tuple[str, ...], data: str) -> list[tuple[str, str]]:
 def _page_number(request: Request) -> int:
     text = request.query_params.get("page", "1")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 1
+
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+CHART_WIDTH, CHART_HEIGHT = 320, 90
+
+
+def page(name: str, **values: Any) -> str:
+    """The page of that name, such as "overview"."""
+    return _ENVIRONMENT.get_template(f"admin_{name}.html.j2").render(**values)
+
+
+def as_json(value: Any) -> str:
+    """Plain data as JSON that is harmless also where a browser takes it for a page."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _decimal(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _moment(seconds: float) -> str:
+    at = datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC)
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _leading(item: dict[str, Any], outcomes: list[str]) -> list[dict[str, Any]]:
+    """The three outcomes with most mass, largest first."""
+    places = [place for place, value in enumerate(item["probs"]) if value is not None]
+    places.sort(key=lambda place: -item["probs"][place])
+    return [
+        {
+            "name": outcomes[place],
+            "prob": item["probs"][place],
+            "low": item["low"][place],
+            "high": item["high"][place],
+        }
+        for place in places[:3]
+    ]
+
+
+def _curve(points: list[dict[str, Any]]) -> str:
+    """The points of an SVG line through medians by trial number."""
+    top = max((point["median"] for point in points), default=0) or 1
+    last = max((point["number"] for point in points), default=1)
+    return " ".join(
+        f"{CHART_WIDTH * (point['number'] - 1) / max(last - 1, 1):.1f},"
+        f"{CHART_HEIGHT * (1 - point['median'] / top):.1f}"
+        for point in points
+    )
+
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters |= {
+    "percent": _percent,
+    "decimal": _decimal,
+    "moment": _moment,
+    "leading": _leading,
+    "curve": _curve,
+}

@@ -1,24 +1,73 @@
-"""Who is the researcher: a key typed once, then a signed cookie, and a token in every form."""
+"""Who is the researcher: a key typed once, then a signed cookie, and a token in every form.
+
+The key is checked in constant time and kept nowhere. A session is a text with its end and a random
+part, signed with a key that follows from the study's own: no table, and a new key for the study
+ends all sessions. The token against forged forms (S9) is signed over the session in the same way.
+"""
 
 import hashlib
 import hmac
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import argon2
+import itsdangerous
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sfumato.elicit.refusals import Forbidden
-from sfumato.elicit.web.limits import Buckets, address_key
-from sfumato.elicit.web.tokens import (
-    SESSION_SECONDS,
-    admin_session_is_valid,
-    form_token,
-    new_admin_session,
-)
+from sfumato.elicit.web.security import Buckets, address_key
 
-__all__ = ["COOKIE", "Door", "check_form", "give_cookie", "name_of", "session_in", "take_cookie"]
+SESSION_SECONDS = 12 * 3600
+
+
+def admin_key_matches(expected: str, typed: str) -> bool:
+    """Whether this is the key; ``expected`` is the key itself or its argon2id hash (S10)."""
+    if not expected.startswith("$argon2id$"):
+        return hmac.compare_digest(_digest(expected), _digest(typed))
+    try:
+        return argon2.PasswordHasher().verify(expected, typed.encode("utf-8", "surrogatepass"))
+    except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
+        return False
+
+
+def new_admin_session(key: bytes, *, now: float) -> str:
+    """A text for the researcher's cookie, good for half a day."""
+    end = int(now) + SESSION_SECONDS
+    return _signer(key, "session").sign(f"{end}.{secrets.token_urlsafe(24)}").decode()
+
+
+def admin_session_is_valid(key: bytes, session: str, *, now: float) -> bool:
+    """Whether the text was made here and is not over.
+
+    >>> session = new_admin_session(b"k" * 32, now=0)
+    >>> admin_session_is_valid(b"k" * 32, session, now=60)
+    True
+    >>> admin_session_is_valid(b"k" * 32, session, now=86_400)
+    False
+    """
+    try:
+        signed = _signer(key, "session").unsign(session.encode("utf-8", "surrogatepass"))
+    except itsdangerous.BadSignature:
+        return False
+    return int(signed.partition(b".")[0]) > now
+
+
+def form_token(key: bytes, session: str) -> str:
+    """What a form of this session must bring along."""
+    return _signer(key, "form").get_signature(session).decode()
+
+
+def _signer(key: bytes, what: str) -> itsdangerous.Signer:
+    return itsdangerous.Signer(key, salt=f"sfumato admin {what}", digest_method=hashlib.sha256)
+
+
+def _digest(text: str) -> bytes:
+    """Of one length, so that the comparison takes the same time whatever was typed."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
 
 COOKIE = "sfumato_admin"
 TRIES_PER_MINUTE = 5
@@ -46,7 +95,7 @@ class Door:
     )
 
     def count_try(self, request: Request) -> None:
-        """Count a try to log in, or raise ``Throttled`` (S10)."""
+        """Count a try to log in, or raise ``TooMany`` (S10)."""
         host = request.client.host if request.client else ""
         self.tries.take(address_key(host), _SENTENCE)
         self.all_tries.take("", _SENTENCE)
@@ -66,8 +115,8 @@ def name_of(session: str) -> str:
 
 def check_form(door: Door, session: str, typed: str) -> None:
     """Refuse a form that was not made for this session (S9)."""
-    expected = form_token(door.study_key, session)
-    if not hmac.compare_digest(expected.encode(), typed.encode("utf-8", "surrogatepass")):
+    signer = _signer(door.study_key, "form")
+    if not signer.verify_signature(session, typed.encode("utf-8", "surrogatepass")):
         raise Forbidden("The form is too old or comes from elsewhere; load the page again.")
 
 

@@ -7,18 +7,6 @@ from pathlib import Path
 from sfumato.elicit.design.study import ElicitStudy, read_study
 from sfumato.errors import DataError
 
-__all__ = [
-    "DATABASE",
-    "IMAGES",
-    "KEY",
-    "SETTINGS",
-    "database_url",
-    "new_key",
-    "open_study",
-    "read_key",
-    "write_key",
-]
-
 SETTINGS = "study.toml"
 IMAGES = "images"
 KEY = "key"

@@ -5,46 +5,152 @@ unknown key is an error that names the nearest known one.
 """
 
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sfumato.elicit.design.settings import (
-    Check,
-    Layout,
-    Platform,
-    Recruiting,
-    Settings,
-    Text,
-    Welcome,
-)
-from sfumato.elicit.design.toml import as_toml
 from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.quality.rules import RULES
 from sfumato.judgments.question import ask
 from sfumato.names import find
 
-__all__ = [
-    "TABLES",
-    "Check",
-    "ElicitStudy",
-    "Form",
-    "Layout",
-    "Mode",
-    "Platform",
-    "Recruiting",
-    "Welcome",
-    "check_classes",
-    "read_settings",
-    "read_study",
-    "study_from",
-    "write_study",
-]
+Platform = Literal["prolific", "mturk", "link"]
+"""Where people come from; "link" takes an id from any parameter of the address."""
+
+Count = Annotated[int, Field(ge=0, le=100_000)]
+Text = Annotated[str, Field(max_length=5_000)]
+
+
+class FrozenSettings(BaseModel):
+    """FrozenSettings that cannot be changed, with no others beside them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Check(FrozenSettings):
+    """A question about the instructions, with the answer that is right."""
+
+    question: str = Field(min_length=1, max_length=2_000)
+    choices: tuple[str, ...] = Field(min_length=2, max_length=10)
+    right: str
+
+    @model_validator(mode="after")
+    def _can_be_answered(self) -> "Check":
+        if len(set(self.choices)) < len(self.choices):
+            raise DataError(f"The choices of the question {self.question!r} must differ.")
+        if self.right not in self.choices:
+            raise DataError(
+                f"The right answer {self.right!r} to the question {self.question!r} is none of "
+                f"its choices: {', '.join(map(repr, self.choices))}."
+            )
+        return self
+
+
+class Welcome(FrozenSettings):
+    """What people read before and after the trials; texts are shown as text, never as markup."""
+
+    consent: tuple[Text, ...] = ()
+    """Paragraphs; empty: nobody is asked for consent, and that is recorded."""
+    consent_version: str = "1"
+    instructions: tuple[Text, ...] = ()
+    comprehension: tuple[Check, ...] = ()
+    comprehension_tries: int = Field(default=2, ge=1, le=10)
+    debrief: tuple[Text, ...] = ()
+    """Open questions at the end; none has to be answered."""
+
+
+class Layout(FrozenSettings):
+    """How a session is laid out."""
+
+    trials_per_person: int = Field(default=25, ge=1, le=10_000)
+    """Main trials, without practice, checks and repeats."""
+    per_class: bool = False
+    """Whether the trials are spread evenly over the strata of the stimuli (S0-03)."""
+    practice: Count = 0
+    checks_every: Count = 0
+    """An attention check after so many main trials; 0: none (S0-05)."""
+    repeats: Count = 0
+    """Main trials that are shown again at the end (S2-04)."""
+    repeat_numbers: tuple[int, ...] = ()
+    """Which main trials, from 1, are shown again; empty: chosen at random (S2-10)."""
+    shuffle_classes: bool = True
+    """Whether each person sees the classes in an order of their own, which is recorded."""
+    allow_back: bool = True
+    whole_batches: bool = False
+    """Whether people get one batch of the allocation each, in an order of their own (S2-04)."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Layout":
+        trials = self.trials_per_person
+        if self.repeats >= trials and self.repeats > 0:
+            raise DataError(
+                f"layout.repeats is {self.repeats}, but only some of the {trials} trials of a "
+                "person can be shown again; it must be less than layout.trials_per_person."
+            )
+        if self.checks_every > trials:
+            raise DataError(
+                f"layout.checks_every is {self.checks_every}, so that nobody would meet a check in "
+                f"{trials} trials; it must be at most layout.trials_per_person."
+            )
+        numbers = self.repeat_numbers
+        if numbers and self.repeats not in (0, len(numbers)):
+            raise DataError(
+                f"layout.repeat_numbers names {len(numbers)} trials, but layout.repeats is "
+                f"{self.repeats}; they must agree."
+            )
+        outside = [number for number in numbers if not 1 <= number <= trials]
+        if outside or len(set(numbers)) < len(numbers):
+            raise DataError(
+                f"layout.repeat_numbers must be different numbers from 1 to {trials}, "
+                f"not {list(numbers)}."
+            )
+        return self
+
+
+class Recruiting(FrozenSettings):
+    """Where people come from, and what they are paid."""
+
+    platform: Platform = "link"
+    id_parameter: str = Field(default="participant", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
+    """Of the address, for the platform "link"."""
+    study_id: str = ""
+    """The platform's own id of this study; entries that name another are refused."""
+    completion_code: str = ""
+    screened_out_code: str = ""
+    completion_url: str = ""
+    """Where people go at the end; ``{code}`` stands for the code. Empty: the code is shown."""
+    places: int | None = Field(default=None, ge=1)
+    """How many people may enter; None: as many as the items need."""
+    pay: float | None = Field(default=None, ge=0)
+    """For a whole session."""
+    currency: str = "GBP"
+    bonus: float | None = Field(default=None, ge=0)
+    """At most, for a whole session."""
+    hourly: float | None = Field(default=None, ge=0)
+    """What the pay is meant to come to in an hour."""
+    hourly_with_bonus: float | None = Field(default=None, ge=0)
+    ethics_reference: str = ""
+    qualification: str = ""
+    """Who is asked, in words (S1-08, S3-01)."""
+
+    @model_validator(mode="after")
+    def _leads_back(self) -> "Recruiting":
+        url = self.completion_url
+        if url and not (re.match(r"https://[^/\s]", url) and url.count("{code}") == 1):
+            raise DataError(
+                "recruiting.completion_url must be an address that begins with https:// and has "
+                "{code} in the place of the completion code, such as "
+                f"https://app.prolific.com/submissions/complete?cc={{code}}; found {url!r}."
+            )
+        return self
+
 
 Form = Literal[
     "choose-one",
@@ -68,7 +174,7 @@ LONGEST_CLASS = 200
 MIX_OPTIONS: dict[str, Any] = {"confidence": True}
 
 
-class ElicitStudy(Settings):
+class ElicitStudy(FrozenSettings):
     """All settings of one collection."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
@@ -172,7 +278,30 @@ def study_from(settings: Mapping[str, Any], *, where: str) -> ElicitStudy:
 
 def write_study(study: ElicitStudy, path: Path) -> None:
     """Write all settings, also those that are as usual, for whoever reads the file."""
-    path.write_text(as_toml(study.model_dump(mode="json", exclude_none=True)), encoding="utf-8")
+    told = study.model_dump(mode="json", exclude_none=True)
+    path.write_text(tomli_w.dumps(told), encoding="utf-8")
+
+
+def fit_layout(layout: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A layout whose settings fit a smaller number of trials, but for those that were given.
+
+    >>> fit_layout({"trials_per_person": 10, "repeats": 2, "repeat_numbers": [15, 20]}, {})
+    {'trials_per_person': 10, 'repeats': 2, 'repeat_numbers': []}
+    """
+    fitted = dict(layout)
+    trials = fitted.get("trials_per_person")
+    if not isinstance(trials, int):  # the check of all settings will say so
+        return fitted
+    most = {"repeats": max(trials - 1, 0), "checks_every": max(trials, 0)}
+    for key, limit in most.items():
+        if key in fitted and key not in given:
+            fitted[key] = min(fitted[key], limit)
+    numbers = fitted.get("repeat_numbers", ())
+    if "repeat_numbers" not in given and (
+        len(numbers) != fitted.get("repeats") or any(number > trials for number in numbers)
+    ):
+        fitted["repeat_numbers"] = []
+    return fitted
 
 
 def check_classes(classes: Sequence[str]) -> None:

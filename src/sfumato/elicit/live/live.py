@@ -10,26 +10,33 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sqlalchemy as sa
+from sqlalchemy import bindparam as given
 
-from sfumato.elicit.live import reading
-from sfumato.elicit.live.measures import Agreed, Measures, Told
 from sfumato.elicit.live.people import People, Person
 from sfumato.elicit.live.tally import (
     Tally,
     Units,
     add_answers,
     drop_person,
+    outcomes_shown,
     refresh_derived,
     set_in_data,
     take_rows,
 )
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.storage.database import Connection, Database
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import Connection, Database, prepare
+from sfumato.judgments.question import Question
+from sfumato.labels.agreement import Agreement
+from sfumato.labels.labelset import CrowdLabels
+from sfumato.labels.running import agreement_so_far, numbered_crowd
 
-__all__ = ["Live"]
+if TYPE_CHECKING:
+    from sfumato.planning.bits import AnswerInformation
 
 OVERLAP_SECONDS = 5.0
 """Answers are read again for so long: two that come at once may be stored in any order."""
@@ -49,19 +56,18 @@ class Live:
         self,
         database: Database,
         collection: Collection,
-        measures: Measures,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.database, self.collection, self.measures = database, collection, measures
+        self.database, self.collection = database, collection
         self.threshold = collection.study.converged_below
         self.clock = clock
         self.lock = threading.RLock()
         self.tally: Tally | None = None
         self.people = People()
         self.reserved = 0
-        self.agreement: tuple[Agreed, ...] = ()
-        self.told: Told | None = None
+        self.agreement: tuple[Agreement, ...] = ()
+        self.information: AnswerInformation | None = None
         self.version = 0
         """Rises with every change that is worth showing."""
         self.refreshed = float("-inf")
@@ -109,21 +115,22 @@ class Live:
             connection.rollback()
 
     def _build(self, connection: Connection) -> None:
-        tally = Tally(_units(connection, self.measures), self.measures)
+        question = self.collection.question
+        tally = Tally(_units(connection, outcomes_shown(question)), question)
         self.people = People()
         self._audit = self._flag = 0
-        self._keep_people(tally, connection.all(reading.PEOPLE))
-        for session in connection.all(reading.SESSIONS):
+        self._keep_people(tally, connection.all(PEOPLE))
+        for session in connection.all(SESSIONS):
             self.people.keep_session(session)
         after = 0
-        while found := connection.all(reading.ANSWERS_AFTER_TRIAL, after=after, most=CHUNK):
+        while found := connection.all(ANSWERS_AFTER_TRIAL, after=after, most=CHUNK):
             add_answers(tally, found)
             after = found[-1].trial
         self._since = float(tally.rows["received"][: tally.size].max(initial=-np.inf))
         self._take_flags(connection)
-        for act in connection.all(reading.AUDIT_AFTER, after=0):
+        for act in connection.all(AUDIT_AFTER, after=0):
             self._audit = act.id
-        self.reserved = connection.one(reading.RESERVED).places
+        self.reserved = connection.one(RESERVED).places
         self.tally = tally  # only now: a build that failed half-way is begun again
         self.version += 1
 
@@ -132,20 +139,20 @@ class Live:
         before = (tally.version, self.reserved)
         news = self._take_people(connection)
         news |= self._take_sessions(connection)
-        found = connection.all(reading.ANSWERS_SINCE, since=self._since - OVERLAP_SECONDS)
+        found = connection.all(ANSWERS_SINCE, since=self._since - OVERLAP_SECONDS)
         found.sort(key=lambda row: row.trial)  # what is repeated stands before its repeat
         add_answers(tally, found)
         self._since = max([self._since, *(row.received for row in found)])
         self._read_units(connection, {row.stimulus for row in found})
         news |= self._take_flags(connection)
         news |= self._take_acts(connection)
-        self.reserved = connection.one(reading.RESERVED).places
+        self.reserved = connection.one(RESERVED).places
         if news or before != (tally.version, self.reserved):
             self.version += 1
 
     def _take_people(self, connection: Connection) -> bool:
         last = max(self.people.persons, default=0)
-        return self._keep_people(self.known, connection.all(reading.PEOPLE_AFTER, after=last))
+        return self._keep_people(self.known, connection.all(PEOPLE_AFTER, after=last))
 
     def _keep_people(self, tally: Tally, rows: Iterable[Any]) -> bool:
         news = False
@@ -160,15 +167,15 @@ class Live:
     def _take_sessions(self, connection: Connection) -> bool:
         people = self.people
         last = max(people.sessions, default=0)
-        running = connection.all(reading.SESSIONS_RUNNING)
+        running = connection.all(SESSIONS_RUNNING)
         ended = people.running - {row.id for row in running}
-        rows = [*running, *connection.all(reading.SESSIONS_AFTER, after=last)]
+        rows = [*running, *connection.all(SESSIONS_AFTER, after=last)]
         for session in ended:
-            rows += connection.all(reading.SESSION_BY_ID, session=session)
+            rows += connection.all(SESSION_BY_ID, session=session)
         return _each(people.keep_session, rows)
 
     def _take_flags(self, connection: Connection) -> bool:
-        found = connection.all(reading.FLAGS_AFTER, after=self._flag)
+        found = connection.all(FLAGS_AFTER, after=self._flag)
         for row in found:
             self.people.keep_flag(row.session, row.kind)
         self._flag = max([self._flag, *(row.id for row in found)])
@@ -177,15 +184,15 @@ class Live:
     def _take_acts(self, connection: Connection) -> bool:
         """Follow what was done to people and stimuli."""
         tally = self.known
-        acts = connection.all(reading.AUDIT_AFTER, after=self._audit)
+        acts = connection.all(AUDIT_AFTER, after=self._audit)
         for act in acts:
             self._audit = act.id
             about = json.loads(act.data)
             if act.what == "withdraw":
-                self._forget_withdrawn(connection, connection.all(reading.PEOPLE))
+                self._forget_withdrawn(connection, connection.all(PEOPLE))
             elif "participant" in about:
                 who = about["participant"]
-                self._keep_people(tally, connection.all(reading.PERSON, participant=who))
+                self._keep_people(tally, connection.all(PERSON, participant=who))
                 self._read_units(connection, _stimuli_of(tally, who))
             elif "stimulus" in about:
                 self._read_units(connection, {about["stimulus"]})
@@ -203,11 +210,7 @@ class Live:
 
     def _read_units(self, connection: Connection, stimuli: set[int]) -> None:
         self._keep_units(
-            [
-                row
-                for stimulus in stimuli
-                for row in connection.all(reading.UNIT_STATE, stimulus=stimulus)
-            ]
+            [row for stimulus in stimuli for row in connection.all(UNIT_STATE, stimulus=stimulus)]
         )
 
     def _keep_units(self, rows: list[Any]) -> bool:
@@ -229,12 +232,12 @@ class Live:
     def _sweep(self, connection: Connection) -> None:
         """Read the small tables whole; build again where answers are missing or too many."""
         tally = self.known
-        people = connection.all(reading.PEOPLE)
+        people = connection.all(PEOPLE)
         news = self._forget_withdrawn(connection, people)
         news |= self._keep_people(tally, people)
-        news |= _each(self.people.keep_session, connection.all(reading.SESSIONS))
-        news |= self._keep_units(connection.all(reading.UNIT_STATES))
-        if connection.one(reading.COUNT_ANSWERS).answers != len(tally.row_of):
+        news |= _each(self.people.keep_session, connection.all(SESSIONS))
+        news |= self._keep_units(connection.all(UNIT_STATES))
+        if connection.one(COUNT_ANSWERS).answers != len(tally.row_of):
             self._build(connection)
         elif news:
             self.version += 1
@@ -250,9 +253,19 @@ class Live:
         step = max(1, -(-len(several) // AGREEMENT_ITEMS), -(-pairs // AGREEMENT_PAIRS))
         some = several[::step]
         rows = take_rows(tally, some.tolist())
-        self.agreement = tuple(self.measures.agreement(*rows))
-        self.told = self.measures.told(*rows, int(tally.units.is_main.sum()))
+        crowd = numbered_crowd(tally.outcomes, *rows)
+        self.agreement = agreement_so_far(crowd)
+        self.information = _information(tally, crowd)
         self._agreed, self._agreed_version = now, tally.version
+
+
+def _information(tally: Tally, crowd: CrowdLabels) -> "AnswerInformation | None":
+    if not isinstance(tally.question, Question) or not len(crowd):
+        return None
+    # Brings 20 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
+    from sfumato.planning.bits import answer_information
+
+    return answer_information(tally.question, crowd, items=int(tally.units.is_main.sum()))
 
 
 def _stimuli_of(tally: Tally, participant: int) -> set[int]:
@@ -269,9 +282,9 @@ def _each(keep: Callable[[Any], bool], rows: Iterable[Any]) -> bool:
     return sum(keep(row) for row in rows) > 0
 
 
-def _units(connection: Connection, measures: Measures) -> Units:
-    rows = connection.all(reading.UNITS)
-    outcome = {name: place for place, name in enumerate(measures.outcomes)}
+def _units(connection: Connection, outcomes: tuple[str, ...]) -> Units:
+    rows = connection.all(UNITS)
+    outcome = {name: place for place, name in enumerate(outcomes)}
     return Units(
         ids=[row.id for row in rows],
         items=[row.item for row in rows],
@@ -284,3 +297,110 @@ def _units(connection: Connection, measures: Measures) -> Units:
         finished=np.array([row.finished for row in rows], dtype=np.int64),
         paused=np.array([row.paused for row in rows], dtype=bool),
     )
+
+
+_answer, _trial, _session = store.answer, store.trial, store.session
+_participant, _stimulus = store.participant, store.stimulus
+_audit, _flag, _reply = store.audit, store.flag, store.reply
+
+_answers = sa.select(
+    _answer.c.trial,
+    _answer.c.answer,
+    _answer.c.faults,
+    _answer.c.received,
+    _answer.c.seconds,
+    _answer.c.changed,
+    _trial.c.session,
+    _session.c.participant,
+    _trial.c.stimulus,
+    _trial.c.view,
+    _trial.c.number,
+    _trial.c.repeats_trial,
+    _trial.c.counted,
+).select_from(
+    _answer.join(_trial, _trial.c.id == _answer.c.trial).join(
+        _session, _session.c.id == _trial.c.session
+    )
+)
+ANSWERS_AFTER_TRIAL = prepare(
+    _answers.where(_answer.c.trial > given("after"))
+    .order_by(_answer.c.trial)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+ANSWERS_SINCE = prepare(_answers.where(_answer.c.received > given("since")))
+COUNT_ANSWERS = prepare(sa.select(sa.func.count().label("answers")).select_from(_answer))
+
+UNITS = prepare(
+    sa.select(
+        _stimulus.c.id,
+        _stimulus.c.item,
+        _stimulus.c.shown,
+        _stimulus.c.images,
+        _stimulus.c.role,
+        _stimulus.c.gold,
+        _stimulus.c.target,
+        _stimulus.c.finished,
+        _stimulus.c.paused,
+    ).order_by(_stimulus.c.id)
+)
+_states = sa.select(_stimulus.c.id, _stimulus.c.finished, _stimulus.c.target, _stimulus.c.paused)
+UNIT_STATES = prepare(_states)
+UNIT_STATE = prepare(_states.where(_stimulus.c.id == given("stimulus")))
+RESERVED = prepare(
+    sa.select(sa.func.count().label("places"))
+    .select_from(_trial)
+    .where(
+        # Written as in the index that holds only these, so that it is used.
+        _trial.c.state.in_([sa.literal_column("'ahead'"), sa.literal_column("'open'")])
+    )
+)
+
+_people = sa.select(
+    _participant.c.id,
+    _participant.c.pseudonym,
+    _participant.c.excluded,
+    _participant.c.excluded_at,
+    _participant.c.paid,
+).order_by(_participant.c.id)  # people have the same places whoever looks, and so the same draws
+PEOPLE = prepare(_people)
+PEOPLE_AFTER = prepare(_people.where(_participant.c.id > given("after")))
+PERSON = prepare(_people.where(_participant.c.id == given("participant")))
+
+_sessions = sa.select(
+    _session.c.id,
+    _session.c.participant,
+    _session.c.stage,
+    _session.c.ended,
+    _session.c.started,
+    _session.c.last_seen,
+    _session.c.finished,
+)
+SESSIONS = prepare(_sessions)
+SESSIONS_AFTER = prepare(_sessions.where(_session.c.id > given("after")))
+SESSIONS_RUNNING = prepare(_sessions.where(_session.c.ended.is_(None)))
+SESSION_BY_ID = prepare(_sessions.where(_session.c.id == given("session")))
+
+FLAGS_AFTER = prepare(
+    sa.select(_flag.c.id, _flag.c.session, _flag.c.kind).where(_flag.c.id > given("after"))
+)
+AUDIT_AFTER = prepare(
+    sa.select(_audit.c.id, _audit.c.what, _audit.c.data)
+    .where(_audit.c.id > given("after"))
+    .order_by(_audit.c.id)
+)
+LATEST_AUDIT = prepare(
+    sa.select(_audit.c.id, _audit.c.at, _audit.c.who, _audit.c.what, _audit.c.data)
+    .order_by(_audit.c.id.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+REPLIES = prepare(
+    sa.select(_reply.c.at, _reply.c.data, _participant.c.pseudonym)
+    .select_from(
+        _reply.join(_session, _session.c.id == _reply.c.session).join(
+            _participant, _participant.c.id == _session.c.participant
+        )
+    )
+    .where(_reply.c.stage == "debrief")
+    .order_by(_reply.c.id.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
-from sfumato.elicit.design.settings import Recruiting
-
-__all__ = ["People", "Person", "Session", "Status", "hourly_pay", "is_running", "status_of"]
+from sfumato.elicit.design.study import Recruiting
 
 Status = Literal["active", "away", "finished", "dropped out", "screened out"]
 

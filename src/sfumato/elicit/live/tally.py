@@ -13,10 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.elicit.live.measures import Array, Codes, Measures
+from sfumato.elicit.session.answers import AnyQuestion, MixQuestion
 from sfumato.judgments.judgments import VIEWS
-
-__all__ = ["Groups", "Tally", "Units", "add_answers", "drop_person", "set_in_data", "take_rows"]
+from sfumato.labels.running import (
+    AnswerDistributions,
+    Array,
+    Codes,
+    change_by_one_more,
+    outcomes_of,
+    read_distributions,
+    read_two_sided,
+)
 
 ROW = np.dtype(
     [
@@ -73,7 +80,7 @@ class Units:
         self.is_main = np.array([role == "main" for role in self.roles], dtype=bool)
 
 
-class Groups:
+class RowGroups:
     """Rows by a key; grows by many rows at a time."""
 
     def __init__(self) -> None:
@@ -110,9 +117,10 @@ class Groups:
 class Tally:
     """All rows and sums."""
 
-    def __init__(self, units: Units, measures: Measures) -> None:
-        outcomes = len(measures.outcomes)
-        self.units, self.measures = units, measures
+    def __init__(self, units: Units, question: AnyQuestion) -> None:
+        self.units, self.question = units, question
+        self.outcomes = outcomes_shown(question)
+        outcomes = len(self.outcomes)
         self.rows = np.zeros(1024, dtype=ROW)
         self.size = 0
         self.row_of: dict[int, int] = {}
@@ -131,7 +139,7 @@ class Tally:
         self.sums = np.zeros((len(units.ids), outcomes))  # of answers in the data
         self.count = np.zeros(len(units.ids), dtype=np.int64)
         self.change = np.full(len(units.ids), np.nan)
-        self.by_person, self.by_unit, self.by_number = Groups(), Groups(), Groups()
+        self.by_person, self.by_unit, self.by_number = RowGroups(), RowGroups(), RowGroups()
         self.medians: dict[int, tuple[float, int]] = {}
         self.version = 0
 
@@ -150,6 +158,18 @@ class Tally:
     def living(self, rows: Codes) -> Codes:
         """Those of the rows whose person did not withdraw."""
         return rows[self.rows["alive"][rows]]
+
+
+def outcomes_shown(question: AnyQuestion) -> tuple[str, ...]:
+    """What the columns of a distribution stand for."""
+    return ("first", "second") if isinstance(question, MixQuestion) else outcomes_of(question)
+
+
+def read_said(question: AnyQuestion, texts: Sequence[str]) -> AnswerDistributions:
+    """Distinct answers, as JSON, to what they say."""
+    if isinstance(question, MixQuestion):
+        return read_two_sided([json.loads(text)["perceived"] for text in texts])
+    return read_distributions(question, texts)
 
 
 def add_answers(tally: Tally, answers: Sequence[Any]) -> int:
@@ -226,7 +246,7 @@ def refresh_derived(tally: Tally) -> None:
     units = tally.by_unit.take_changed()
     if units:
         item, _, probs = take_rows(tally, units)
-        tally.change[units] = tally.measures.change(item, probs, len(units))
+        tally.change[units] = change_by_one_more(item, probs, len(units))
     seconds = tally.rows["seconds"]
     for number in tally.by_number.take_changed():
         rows = tally.living(tally.by_number.rows(number))
@@ -251,8 +271,8 @@ def _read_new(tally: Tally, texts: Iterable[str], faults: Iterable[str]) -> None
     if end > len(tally.probs):
         tally.probs, tally.choice = _grown(tally.probs, end), _grown(tally.choice, end)
     if unread:
-        reading = tally.measures.read(unread)
-        tally.probs[start:end], tally.choice[start:end] = reading.probs, reading.choice
+        read = read_said(tally.question, unread)
+        tally.probs[start:end], tally.choice[start:end] = read.probs, read.choice
         tally.said_of.update(zip(unread, range(start, end), strict=True))
         tally.texts.extend(unread)
     for text in faults:

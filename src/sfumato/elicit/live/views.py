@@ -7,21 +7,22 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sfumato.elicit.live.effort import (
+from sfumato.elicit.live.live import Live
+from sfumato.elicit.live.people import ACTIVE_SECONDS, Status, hourly_pay, status_of
+from sfumato.elicit.live.tally import Tally, take_rows
+from sfumato.elicit.live.whatif import (
+    answers_wanted,
     convergence,
     median_seconds,
     places_to_open,
     told_by_answers,
 )
-from sfumato.elicit.live.live import Live
-from sfumato.elicit.live.people import ACTIVE_SECONDS, Status, hourly_pay, status_of
-from sfumato.elicit.live.tally import Tally, take_rows
-from sfumato.elicit.session.flags import FLAGS
+from sfumato.elicit.session.sitting import FLAGS
 from sfumato.judgments.judgments import VIEWS
 from sfumato.judgments.statements import ODDITIES
+from sfumato.labels.agreement import Agreement
+from sfumato.labels.running import mean_intervals, numbered_crowd
 from sfumato.names import find
-
-__all__ = ["ITEM_SORTS", "PERSON_SORTS", "items_page", "overview", "people_page"]
 
 PAGE = 50
 FLOOR_WARNING = 0.95
@@ -44,10 +45,14 @@ def overview(live: Live) -> dict[str, Any]:
             "repeats": _repeats(tally),
             "oddities": _oddities(tally),
             "flags": _flags(live),
-            "agreement": [_plain(vars(one)) for one in live.agreement],
+            "agreement": [_plain(_agreement(one)) for one in live.agreement],
             "convergence": convergence(live),
             "told": told_by_answers(live),
         }
+
+
+def _agreement(measured: Agreement) -> dict[str, Any]:
+    return {name: getattr(measured, name) for name in ("name", "value", "low", "high", "n")}
 
 
 def _progress(live: Live, tally: Tally) -> dict[str, Any]:
@@ -186,10 +191,11 @@ def items_page(
         count = tally.count[chosen]
         with np.errstate(invalid="ignore", divide="ignore"):
             probs = tally.sums[chosen] / count[:, None]
-        wanted = live.measures.enough(tally.change[chosen], count, live.threshold)
+        wanted = answers_wanted(live, chosen)
         low = high = np.full(probs.shape, np.nan)
         if size is not None:
-            low, high = live.measures.intervals(*take_rows(tally, chosen.tolist()), len(chosen))
+            crowd = numbered_crowd(tally.outcomes, *take_rows(tally, chosen.tolist()))
+            low, high = mean_intervals(crowd, items=len(chosen))
         rows = [
             {
                 "stimulus": units.ids[unit],
@@ -210,7 +216,7 @@ def items_page(
             for at, unit in enumerate(chosen.tolist())
         ]
         return {
-            "outcomes": list(live.measures.outcomes),
+            "outcomes": list(tally.outcomes),
             "sort": sort,
             "page": page,
             "pages": pages,

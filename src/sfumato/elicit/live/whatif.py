@@ -1,4 +1,4 @@
-"""Who would be left out of the data by each named rule, before anybody is.
+"""What would happen: who would be left out by each rule, and how far off convergence is.
 
 The rules are those of ``judgments.quality``; they see all answers in memory, as an export would
 have them. People who may still answer are not found: half a session says little.
@@ -6,23 +6,24 @@ have them. People who may still answer are not found: half a session says little
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.elicit.live.live import Live
-from sfumato.elicit.live.people import is_running
+from sfumato.elicit.live.people import hourly_pay, is_running
 from sfumato.elicit.live.tally import FIRST, Tally
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import VIEWS, Judgments
 from sfumato.judgments.quality import RULES, rule_with
 from sfumato.judgments.question import Question
-
-__all__ = ["Found", "Preview", "judgments_now", "preview_rule", "preview_rules"]
+from sfumato.labels.running import answers_to_converge
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleMatch:
     """Somebody whom a rule would leave out."""
 
     participant: int
@@ -43,7 +44,7 @@ class Preview:
     """Whether the study names it among its own rules."""
     looked_at: int
     """Answers it could judge."""
-    found: tuple[Found, ...] = ()
+    found: tuple[RuleMatch, ...] = ()
     running: int = 0
     """People it would find who may still answer."""
     already: int = 0
@@ -142,8 +143,91 @@ def _preview(live: Live, judgments: Judgments | None, name: str) -> Preview:
     )
 
 
-def _found(live: Live, tally: Tally, participant: int, reason: str) -> Found:
+def _found(live: Live, tally: Tally, participant: int, reason: str) -> RuleMatch:
     rows = tally.rows[tally.living(tally.by_person.rows(tally.place_of_person[participant]))]
     places = int(((rows["view"] == FIRST) & rows["counted"]).sum())
     pseudonym = live.people.persons[participant].pseudonym
-    return Found(participant, pseudonym, reason, len(rows), places)
+    return RuleMatch(participant, pseudonym, reason, len(rows), places)
+
+
+def places_to_open(live: Live) -> dict[int, int]:
+    """More places for each item that has all its answers and has not converged, by stimulus.
+
+    As many as would bring it there if people go on to differ as they do, but at most as many again
+    as it has: what is expected then is known better.
+    """
+    with live.lock:
+        tally = live.known
+        units, count = tally.units, tally.count
+        done = units.is_main & ~units.paused & (units.finished >= units.target) & (count > 0)
+        stuck = np.flatnonzero(done & ~(tally.change < live.threshold))
+        wanted = answers_wanted(live, stuck)
+        more = np.clip(wanted - count[stuck], 1, units.target[stuck]).astype(np.int64)
+        ids = [units.ids[place] for place in stuck.tolist()]
+        return dict(zip(ids, more.tolist(), strict=True))
+
+
+def answers_wanted(live: Live, units: NDArray[Any]) -> NDArray[np.float64]:
+    """With how many answers each of these items will have converged; NaN where nobody answered."""
+    tally = live.known
+    return answers_to_converge(
+        tally.change[units],
+        tally.count[units],
+        outcomes=len(tally.outcomes),
+        threshold=live.threshold,
+    )
+
+
+def convergence(live: Live) -> dict[str, Any]:
+    """How far off it is that all items have converged, in answers, time and pay."""
+    with live.lock:
+        tally = live.known
+        asked = tally.units.is_main & ~tally.units.paused
+        seen = asked & (tally.count > 0)
+        count = tally.count[seen]
+        wanted = answers_wanted(live, seen)
+        answers = int(np.maximum(wanted - count, 0).sum())
+        seconds, each = median_seconds(tally), _pay_an_answer(live)
+        more = places_to_open(live)
+        return {
+            "threshold": live.threshold,
+            "answers": answers,
+            "unseen": int((asked & (tally.count == 0)).sum()),
+            "hours": None if seconds is None else answers * seconds / 3600,
+            "pay": None if each is None else answers * each,
+            "complete_but_open": len(more),
+            "places_to_open": sum(more.values()),
+        }
+
+
+def told_by_answers(live: Live) -> dict[str, Any] | None:
+    """Bits of an answer, by time (S1-31) and pay; None where they cannot be counted."""
+    with live.lock:
+        told, tally = live.information, live.known
+        if told is None:
+            return None
+        seconds, each = median_seconds(tally), _pay_an_answer(live)
+        bits = told.bits / int(tally.units.is_main.sum())
+        return {
+            "constraints": told.constraints,
+            "contradicted": told.contradicted,
+            "bits_an_answer": bits,
+            "bits_a_second": bits / seconds if seconds else None,
+            "bits_for_pay": bits / each if each else None,
+        }
+
+
+def median_seconds(tally: Tally) -> float | None:
+    """The median over people of their median seconds an answer."""
+    person = tally.person[: len(tally.people)]
+    medians = person["median"][person["answers"] > 0]
+    middle = float(np.median(medians)) if len(medians) else np.nan
+    return middle if np.isfinite(middle) else None
+
+
+def _pay_an_answer(live: Live) -> float | None:
+    """The pay of a session over its main trials; without one, what the promise comes to."""
+    study = live.collection.study
+    pay = hourly_pay(live.people, study.recruiting)
+    whole = pay["due"] if pay["pay"] is None else pay["pay"]
+    return whole / study.layout.trials_per_person if isinstance(whole, int | float) else None

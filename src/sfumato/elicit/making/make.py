@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
-from sfumato.elicit.design.presets import PRESETS, Preset, preset_settings
+from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_settings
 from sfumato.elicit.design.study import ElicitStudy, Form, study_from, write_study
 from sfumato.elicit.making import stimuli as build
-from sfumato.elicit.making.fit import fit_study
 from sfumato.elicit.making.pictures import (
     Advance,
     Images,
@@ -29,6 +28,7 @@ from sfumato.elicit.making.pictures import (
     open_images,
     write_pictures,
 )
+from sfumato.elicit.making.stimuli import fit_study
 from sfumato.elicit.making.tables import (
     Names,
     Table,
@@ -39,14 +39,12 @@ from sfumato.elicit.making.tables import (
     read_comparisons,
     read_mixes_of,
 )
-from sfumato.elicit.session.identity import keyed_hash
+from sfumato.elicit.session.collection import keyed_hash
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.storage.schema import Stimulus, create_all, fill
 from sfumato.errors import DataError
 from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
-
-__all__ = ["demo_study", "new_study"]
 
 CHECKABLE: frozenset[Form] = frozenset(
     {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
@@ -164,7 +162,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64].rstrip("-")
 
 
-def _check_given(study: ElicitStudy, preset: Preset, given: _Given) -> None:
+def _check_given(study: ElicitStudy, preset: StudyPreset, given: _Given) -> None:
     if study.form != preset.form:
         raise DataError(
             f"The form is {study.form!r}, but the preset {study.preset!r} is {preset.form!r}; "
@@ -198,7 +196,7 @@ def _check_given(study: ElicitStudy, preset: Preset, given: _Given) -> None:
 
 def _stimuli(
     study: ElicitStudy,
-    preset: Preset,
+    preset: StudyPreset,
     sources: Mapping[str, Source],
     given: _Given,
     *,
@@ -269,20 +267,20 @@ def _main(
                 chosen = read_comparisons(given.comparisons, names, ("first", "second"))
             else:
                 chosen = build.choose_pairs(items, count=given.count, rng=rng)
-            return build.compared(chosen, ids, target=target)
+            return build.compared_images(chosen, ids, target=target)
         case "triplet":
             if given.comparisons is not None:
                 chosen = read_comparisons(given.comparisons, names, ("item", "first", "second"))
             else:
                 chosen = build.choose_triplets(items, count=given.count, rng=rng)
-            return build.compared(chosen, ids, target=target)
+            return build.compared_images(chosen, ids, target=target)
         case _:
             assert_never(shows)
 
 
 def _mixes(
     study: ElicitStudy,
-    preset: Preset,
+    preset: StudyPreset,
     items: Sequence[str],
     names: Names,
     given: _Given,

@@ -29,19 +29,6 @@ from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
 from sfumato.judgments.mixed import mix_pixels
 
-__all__ = [
-    "LARGEST",
-    "SMALLEST",
-    "Advance",
-    "Images",
-    "Pictures",
-    "Source",
-    "mix",
-    "open_images",
-    "write_picture",
-    "write_pictures",
-]
-
 Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
 """A folder, a zip archive, or arrays (height, width[, 1 or 3]) by item."""
 

@@ -18,17 +18,6 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.judgments.mixed import Mix, read_mixes
 
-__all__ = [
-    "Names",
-    "Table",
-    "item_of",
-    "names_of",
-    "read_allocation",
-    "read_classes_of",
-    "read_comparisons",
-    "read_mixes_of",
-]
-
 Table: TypeAlias = Path | Mapping[str, str]
 """A file, or what would stand in it: something about each image."""
 

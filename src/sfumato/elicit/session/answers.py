@@ -13,21 +13,11 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from sfumato.elicit.design.study import ElicitStudy, Form, Mode
-from sfumato.elicit.refusals import BadAnswer, Fault
+from sfumato.elicit.refusals import AnswerFault, InvalidAnswer
 from sfumato.errors import UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuestion
 from sfumato.judgments.question import RULED_OUT, Question, ask
 from sfumato.judgments.statements import read_answers
-
-__all__ = [
-    "ANSWER_BYTES",
-    "AnyQuestion",
-    "Checked",
-    "MixQuestion",
-    "check_answer",
-    "question_of",
-    "turned",
-]
 
 ANSWER_BYTES = 16 * 1024
 TEXT_LIMIT = 2_000
@@ -47,7 +37,7 @@ AnyQuestion = Question | ComparisonQuestion | MixQuestion
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedAnswer:
     """An answer that may be stored."""
 
     text: str
@@ -85,8 +75,8 @@ def question_of(study: ElicitStudy) -> AnyQuestion:
 
 def check_answer(
     question: AnyQuestion, answer: Any, *, mode: Mode, shown: Mapping[str, Any]
-) -> Checked:
-    """The answer as it is stored, or ``BadAnswer`` with every fault that was found.
+) -> CheckedAnswer:
+    """The answer as it is stored, or ``InvalidAnswer`` with every fault that was found.
 
     ``shown`` is what the stimulus showed; a rating of typicality must be about its class.
 
@@ -99,14 +89,14 @@ def check_answer(
     >>> check_answer(question, {"first": "cat", "first_percent": 120}, mode="guarded", shown={})
     Traceback (most recent call last):
         ...
-    sfumato.elicit.refusals.BadAnswer: The probability must lie between 0 and 100.
+    sfumato.elicit.refusals.InvalidAnswer: The probability must lie between 0 and 100.
     """
     text = _as_json(answer)
     match question:
         case Question():
             _check_form(question, answer, shown)
             if question.kind == "choose-one":  # a known class: nothing can be odd in it
-                return Checked(text, ())
+                return CheckedAnswer(text, ())
             return _check_statement(question, answer, text, mode)
         case ComparisonQuestion(kind="pairs"):
             _check_rating(question, answer)
@@ -120,13 +110,13 @@ def check_answer(
                 _check_number(name, answer[name], 0, 1)
         case _:
             assert_never(question)
-    return Checked(text, ())
+    return CheckedAnswer(text, ())
 
 
-def turned(form: Form, answer: Any) -> Any:
+def swap_sides(form: Form, answer: Any) -> Any:
     """The answer seen from the other side, where two sides changed places on the screen.
 
-    >>> turned("triplets", {"closer": "first"}), turned("mix", {"perceived": 0.1})
+    >>> swap_sides("triplets", {"closer": "first"}), swap_sides("mix", {"perceived": 0.1})
     ({'closer': 'second'}, {'perceived': 0.9})
     """
     match form:
@@ -214,7 +204,7 @@ def _check_ruled_out(question: Question, ruled_out: Any) -> None:
         raise _malformed("ruled_out", "A class is marked as impossible twice.")
 
 
-def _check_statement(question: Question, answer: Any, text: str, mode: Mode) -> Checked:
+def _check_statement(question: Question, answer: Any, text: str, mode: Mode) -> CheckedAnswer:
     """Read the answer as the labels will be read, and see what is odd in it."""
     stated, wrong = read_answers(question, [text])
     if wrong:
@@ -222,12 +212,12 @@ def _check_statement(question: Question, answer: Any, text: str, mode: Mode) -> 
     odd = tuple(name for name, rows in stated.oddities.items() if rows[0])
     match mode:
         case "faithful":
-            return Checked(text, odd)
+            return CheckedAnswer(text, odd)
         case "guarded":
             refused = [name for name in odd if _contradicts(question, name)]
             if refused:
-                raise BadAnswer(tuple(_fault(question, answer, name) for name in refused))
-            return Checked(text, odd)
+                raise InvalidAnswer(tuple(_fault(question, answer, name) for name in refused))
+            return CheckedAnswer(text, odd)
         case _:
             assert_never(mode)
 
@@ -272,14 +262,14 @@ _FAULTS: dict[str, tuple[str, str]] = {
 """Oddity to the field that is pointed at, and what the annotator reads."""
 
 
-def _fault(question: Question, answer: Any, oddity: str) -> Fault:
+def _fault(question: Question, answer: Any, oddity: str) -> AnswerFault:
     field, sentence = _FAULTS[oddity]
     scale = question.options.get("scale", 1)
     if field == "first_percent" and question.kind == "top-two":
         field = _percent_at_fault(oddity, answer, scale)
     elif question.kind != "top-two":
         field = ""
-    return Fault(field, oddity, sentence.format(scale=scale))
+    return AnswerFault(field, oddity, sentence.format(scale=scale))
 
 
 def _percent_at_fault(oddity: str, answer: Any, scale: float) -> str:
@@ -342,8 +332,8 @@ def _check_number(field: str, value: Any, low: float, high: float) -> None:
         raise _malformed(field, f"The value must lie between {low:g} and {high:g}.")
 
 
-def _malformed(field: str, sentence: str) -> BadAnswer:
-    return BadAnswer((Fault(field, "malformed", sentence),))
+def _malformed(field: str, sentence: str) -> InvalidAnswer:
+    return InvalidAnswer((AnswerFault(field, "malformed", sentence),))
 
 
 def _sentence(error: Exception | UnknownName) -> str:

@@ -13,12 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.sitting import Sitting, Trial
-from sfumato.elicit.session.slots import main_place
+from sfumato.elicit.session.sitting import Sitting, Trial, main_place
 from sfumato.elicit.storage import sql, store
-from sfumato.elicit.storage.database import Connection, Prepared, prepare
-
-__all__ = ["choose_batch", "expire", "give_up_places", "has_room", "issue", "reopen_trial"]
+from sfumato.elicit.storage.database import Connection, Statement, prepare
 
 _TURNABLE = ("pairs", "triplets", "mix")
 """Forms with two sides, which change places at random."""
@@ -150,7 +147,7 @@ def _choose(connection: Connection, participant: int, kind: str, which: str) -> 
             return _first(connection, sql.CHOOSE_OF_ROLE, participant=participant, role=kind)
 
 
-def _first(connection: Connection, choices: tuple[Prepared, ...], **values: Any) -> Any:
+def _first(connection: Connection, choices: tuple[Statement, ...], **values: Any) -> Any:
     """The choice; on PostgreSQL a second look waits for rows that others hold."""
     if connection.dialect == "sqlite":
         return connection.one(choices[0], **values)

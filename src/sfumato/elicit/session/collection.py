@@ -1,14 +1,38 @@
-"""A running collection: its settings, its secret key, and what follows from them."""
+"""A running collection: its settings, its secret key, and what follows from them.
+
+Tokens of sessions are random and pseudonyms of people keyed, so that neither can be guessed.
+"""
 
 import hashlib
+import hmac
+import secrets
 from dataclasses import dataclass
 
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session.answers import AnyQuestion, question_of
-from sfumato.elicit.session.identity import keyed_hash
-from sfumato.elicit.session.screen import Asked
+from sfumato.elicit.session.screen import ShownQuestion
 
-__all__ = ["Collection", "collection_of"]
+
+def new_token() -> str:
+    """A random text of 256 bits that names a session (S1)."""
+    return secrets.token_urlsafe(32)
+
+
+def token_hash(study: str, token: str) -> str:
+    """What is stored of a token; the name of the study in it binds the token to the study (S1)."""
+    return hashlib.sha256(f"{study}\n{token}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def keyed_hash(key: bytes, *parts: str) -> str:
+    """A pseudonym that only the holder of the study's key can compute again (S13).
+
+    >>> keyed_hash(b"key", "prolific", "5e3a") == keyed_hash(b"key", "prolific", "5e3b")
+    False
+    >>> keyed_hash(b"key", "a", "bc") == keyed_hash(b"key", "ab", "c")
+    False
+    """
+    message = "\n".join(f"{len(part)}:{part}" for part in parts)
+    return hmac.new(key, message.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -19,7 +43,7 @@ class Collection:
     key: bytes
     """The study's own secret; pseudonyms cannot be computed without it."""
     question: AnyQuestion
-    asked: Asked
+    asked: ShownQuestion
     consent_version: str
     """"not asked" where the study asks for no consent."""
     consent_hash: str
@@ -38,7 +62,7 @@ def collection_of(study: ElicitStudy, key: bytes) -> Collection:
         study=study,
         key=key,
         question=question_of(study),
-        asked=Asked(
+        asked=ShownQuestion(
             form=study.form,
             wording=study.wording,
             options=study.options,

@@ -7,40 +7,83 @@ refuses is an exception of ``refusals`` with an HTTP status.
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam
 
-from sfumato.elicit.design.settings import Welcome
-from sfumato.elicit.refusals import BadAnswer, Conflict, Fault, UnknownToken, UnknownTrial
-from sfumato.elicit.session.assign import expire
+from sfumato.elicit.design.study import Welcome
+from sfumato.elicit.refusals import AnswerFault, Conflict, InvalidAnswer, UnknownToken, UnknownTrial
+from sfumato.elicit.session.answers import CheckedAnswer, check_answer, swap_sides
+from sfumato.elicit.session.assign import expire as expire  # "as": all commands can be had here
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.entry import Entered, enter
-from sfumato.elicit.session.people import close, exclude, include, pause, reopen, returned, withdraw
-from sfumato.elicit.session.screen import BackGiven, ProceedGiven, Screen
-from sfumato.elicit.session.show import STAGES, comprehension_screen, enter_stage, what_to_show
-from sfumato.elicit.session.sitting import Sitting, load_sitting, save_sitting
-from sfumato.elicit.session.submit import answer
+from sfumato.elicit.session.entry import enter as enter
+from sfumato.elicit.session.people import close as close
+from sfumato.elicit.session.people import exclude as exclude
+from sfumato.elicit.session.people import include as include
+from sfumato.elicit.session.people import pause as pause
+from sfumato.elicit.session.people import reopen as reopen
+from sfumato.elicit.session.people import return_submission as return_submission
+from sfumato.elicit.session.people import withdraw as withdraw
+from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven, Screen
+from sfumato.elicit.session.show import (
+    STAGES,
+    comprehension_screen,
+    enter_stage,
+    waiting_trials,
+    what_to_show,
+)
+from sfumato.elicit.session.sitting import (
+    Sitting,
+    Trial,
+    advance,
+    load_sitting,
+    raise_flag,
+    read_json,
+    save_sitting,
+    signs_in,
+    trial_of,
+)
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, prepare
 
-__all__ = [
-    "Entered",
-    "answer",
-    "back",
-    "close",
-    "enter",
-    "exclude",
-    "expire",
-    "include",
-    "pause",
-    "proceed",
-    "reopen",
-    "returned",
-    "screen",
-    "withdraw",
-]
+
+def answer(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    token: str,
+    given: AnswerGiven,
+) -> Screen:
+    """Take the answer to a trial that is open, and show the next.
+
+    The same answer sent again changes nothing and gets the same next screen (S3). Another
+    answer to a closed trial is refused, unless the person went back to it. An answer to a trial
+    whose time ran out is kept and marked as late (R4).
+    """
+    sitting = load_sitting(connection, collection, token, now)
+    waiting = waiting_trials(connection, sitting)
+    trial, before = _asked_for(connection, sitting, given.trial, waiting)
+    if trial.opened is None:
+        raise Conflict(f"Trial {trial.id} is not open yet.")
+    checked = _checked(collection, trial, given.answer)
+    if before is None:
+        _store(connection, collection, sitting, trial, given, checked, now=now)
+        if trial.slot == sitting.position:
+            advance(sitting)
+    elif before.answer != checked.text:
+        if sitting.back_to != trial.id or before.key == given.key:
+            raise Conflict(f"Trial {trial.id} is closed with another answer.")
+        _change(connection, trial, given, checked, before=before.answer, now=now)
+    if sitting.back_to == trial.id:
+        sitting.back_to = None
+    shown = what_to_show(connection, collection, sitting, now=now, rng=rng, waiting=waiting)
+    # An answer that comes after the end of a session does not wake it up again.
+    save_sitting(connection, sitting, sitting.last_seen if sitting.lapsed else now)
+    return shown
 
 
 def screen(
@@ -58,7 +101,7 @@ def screen(
     return shown
 
 
-def proceed(
+def leave_stage(
     connection: Connection,
     collection: Collection,
     *,
@@ -149,7 +192,7 @@ def _take_comprehension(
         return comprehension_screen(collection.study, sitting, wrong=wrong)
     if len(given.answers) != len(welcome.comprehension):
         sentence = f"There are {len(welcome.comprehension)} questions; answer each."
-        raise BadAnswer((Fault("answers", "malformed", sentence),))
+        raise InvalidAnswer((AnswerFault("answers", "malformed", sentence),))
     _keep_reply(connection, sitting, given, now=now)
     sitting.comprehension_tries += 1
     wrong = _wrong(welcome, given.answers)
@@ -165,7 +208,7 @@ def _take_comprehension(
 
 def _wrong(welcome: Welcome, said: Sequence[str]) -> tuple[int, ...]:
     pairs = zip(said, welcome.comprehension, strict=False)
-    return tuple(place for place, (answer, check) in enumerate(pairs) if answer != check.right)
+    return tuple(place for place, (chosen, check) in enumerate(pairs) if chosen != check.right)
 
 
 _LAST_REPLY = prepare(
@@ -188,3 +231,138 @@ def _keep_reply(
 ) -> None:
     data = json.dumps(given.answers)
     connection.do(_KEEP_REPLY, session=sitting.id, stage=given.stage, at=now, data=data)
+
+
+def _asked_for(
+    connection: Connection, sitting: Sitting, trial: int, waiting: Sequence[Trial]
+) -> tuple[Trial, Any]:
+    """The trial that was answered, and the row with its answer where it has one."""
+    for one in waiting:
+        if one.id == trial:
+            return one, None
+    row = connection.one(sql.TRIAL_BY_ID, trial=trial, session=sitting.id)
+    if row is None:
+        raise UnknownTrial(f"Trial {trial} was not issued to this session.")
+    return trial_of(row), None if row.answer is None else row
+
+
+def _checked(collection: Collection, trial: Trial, raw: Any) -> CheckedAnswer:
+    """The answer in the stimulus' own order."""
+    mode, shown = collection.study.mode, read_json(trial.shown)
+    checked = check_answer(collection.question, raw, mode=mode, shown=shown)
+    if not trial.swapped:
+        return checked
+    other_way = swap_sides(collection.study.form, raw)
+    return check_answer(collection.question, other_way, mode=mode, shown=shown)
+
+
+def _store(
+    connection: Connection,
+    collection: Collection,
+    sitting: Sitting,
+    trial: Trial,
+    given: AnswerGiven,
+    checked: CheckedAnswer,
+    *,
+    now: float,
+) -> None:
+    late = trial.state != "open" or now > trial.expires
+    connection.do(
+        sql.CLOSE_TRIAL, trial=trial.id, now=now, counted=_take_place(connection, sitting, trial)
+    )
+    connection.do(
+        sql.INSERT_ANSWER,
+        trial=trial.id,
+        answer=checked.text,
+        mode=collection.study.mode,
+        faults=json.dumps(checked.faults) if checked.faults else "[]",
+        key=given.key,
+        received=now,
+        seconds=given.timing.seconds,
+        input_seconds=json.dumps(given.timing.inputs),
+        late=late,
+        changed=0,
+    )
+    _note_events(connection, trial, given, "answer", {"answer": checked.text}, now=now)
+    _note_signs(connection, sitting, trial, given, checked, late=late, now=now)
+
+
+def _take_place(connection: Connection, sitting: Sitting, trial: Trial) -> bool:
+    """Turn the reserved place into a finished one; whether the answer counts for its stimulus."""
+    if trial.view == "repeat":
+        return False
+    if sitting.excluded:
+        if trial.state == "open":
+            connection.do(sql.GIVE_UP_PLACE, stimulus=trial.stimulus)
+        return False
+    if trial.state == "open":
+        connection.do(sql.FINISH_PLACE, stimulus=trial.stimulus)
+        return True
+    # The place was given up: it counts only if nobody else has taken it, so never over the cap.
+    return connection.one(sql.FINISH_LATE, stimulus=trial.stimulus) is not None
+
+
+def _change(
+    connection: Connection,
+    trial: Trial,
+    given: AnswerGiven,
+    checked: CheckedAnswer,
+    *,
+    before: str,
+    now: float,
+) -> None:
+    connection.do(
+        sql.CHANGE_ANSWER,
+        of_trial=trial.id,
+        answer=checked.text,
+        faults=json.dumps(checked.faults),
+        key=given.key,
+        received=now,
+    )
+    about = {"before": before, "answer": checked.text, "seconds": given.timing.seconds}
+    _note_events(connection, trial, given, "change", about, now=now)
+
+
+def _note_events(
+    connection: Connection,
+    trial: Trial,
+    given: AnswerGiven,
+    kind: str,
+    about: dict[str, Any],
+    *,
+    now: float,
+) -> None:
+    events = [(kind, about)]
+    events += [(event.kind, {"seconds": event.at, **event.data}) for event in given.events]
+    connection.many(
+        sql.INSERT_EVENT,
+        [
+            {"trial": trial.id, "kind": name, "at": now, "data": json.dumps(data)}
+            for name, data in events
+        ],
+    )
+
+
+def _note_signs(
+    connection: Connection,
+    sitting: Sitting,
+    trial: Trial,
+    given: AnswerGiven,
+    checked: CheckedAnswer,
+    *,
+    late: bool,
+    now: float,
+) -> None:
+    assert trial.opened is not None
+    same = sitting.last_answer == checked.text
+    sitting.same_answers = sitting.same_answers + 1 if same else 1
+    sitting.last_answer = checked.text
+    for kind, about in signs_in(
+        seconds=given.timing.seconds,
+        passed=now - trial.opened,
+        same_answers=sitting.same_answers,
+        events=given.events,
+    ):
+        raise_flag(connection, sitting.id, kind, now=now, about={"trial": trial.id, **about})
+    if late:
+        raise_flag(connection, sitting.id, "late", now=now, about={"trial": trial.id})

@@ -8,18 +8,20 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit.refusals import BadAnswer, Closed, Conflict, Fault, Forbidden
+from sfumato.elicit.refusals import (
+    AnswerFault,
+    CollectionClosed,
+    Conflict,
+    Forbidden,
+    InvalidAnswer,
+)
 from sfumato.elicit.session.assign import choose_batch, give_up_places, has_room
-from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.flags import raise_flag
-from sfumato.elicit.session.identity import keyed_hash, new_token, token_hash
+from sfumato.elicit.session.collection import Collection, keyed_hash, new_token, token_hash
 from sfumato.elicit.session.show import STAGES
-from sfumato.elicit.session.slots import is_main, lay_out
+from sfumato.elicit.session.sitting import is_main, lay_out, raise_flag
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import get_meta
-
-__all__ = ["Entered", "enter"]
 
 ID_LIMIT = 200
 SAME_ADDRESS = 5
@@ -28,7 +30,7 @@ _ENTRY_LOCK = 7_364_120
 
 
 @dataclass(frozen=True)
-class Entered:
+class EntryToken:
     """The secret with which the browser speaks from now on."""
 
     token: str
@@ -48,7 +50,7 @@ def enter(
     consent_version: str | None = None,
     language: str = "en",
     address: str | None = None,
-) -> Entered:
+) -> EntryToken:
     """A token for a new session, or for the one this person has not finished.
 
     Entry addresses are not signed, so anybody can type another person's id. A second browser
@@ -65,9 +67,9 @@ def enter(
     last = None if person is None else connection.one(_LAST_SESSION, participant=person.id)
     if last is not None and _goes_on(connection, collection, last, attempt, now=now):
         raise_flag(connection, last.id, "entered-again", now=now, about={})
-        return Entered(_give_token(connection, collection, last.id, now), resumed=True)
+        return EntryToken(_give_token(connection, collection, last.id, now), resumed=True)
     if get_meta(connection, "closed") is not None:
-        raise Closed("This study is closed.", reason="closed")
+        raise CollectionClosed("This study is closed.", reason="closed")
     plan, batch = _plan(connection, collection, person, now=now, rng=rng)
     participant = (
         person.id
@@ -87,7 +89,7 @@ def enter(
         now=now,
         rng=rng,
     )
-    return Entered(_give_token(connection, collection, session, now), resumed=False)
+    return EntryToken(_give_token(connection, collection, session, now), resumed=False)
 
 
 def collection_hash(collection: Collection, what: str, value: str) -> str:
@@ -99,10 +101,12 @@ def _check_ids(*texts: str) -> None:
     for text in texts:
         if len(text) > ID_LIMIT or not text.isprintable():
             sentence = f"An id has at most {ID_LIMIT} printable characters."
-            raise BadAnswer((Fault("id", "malformed", sentence),))
+            raise InvalidAnswer((AnswerFault("id", "malformed", sentence),))
     platform_id = texts[1]
     if not platform_id.strip():
-        raise BadAnswer((Fault("id", "malformed", "The address lacks the id of the person."),))
+        raise InvalidAnswer(
+            (AnswerFault("id", "malformed", "The address lacks the id of the person."),)
+        )
 
 
 def _check_consent(collection: Collection, version: str | None) -> None:
@@ -127,7 +131,7 @@ def _goes_on(
         return True
     if last.ended == "returned":
         if not other_attempt and attempt is not None:
-            raise Closed("This submission was returned.", reason="returned")
+            raise CollectionClosed("This submission was returned.", reason="returned")
         return False
     if last.ended is None and now - last.last_seen <= collection.study.resume_hours * 3600:
         if other_attempt:
@@ -149,7 +153,7 @@ def _plan(
     rng: np.random.Generator,
 ) -> tuple[list[str], str | None]:
     study = collection.study
-    full = Closed("All places in this study are taken.", reason="full")
+    full = CollectionClosed("All places in this study are taken.", reason="full")
     seen_since = now - study.reserve_minutes * 60
     places = study.recruiting.places
     if places is not None:

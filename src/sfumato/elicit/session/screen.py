@@ -10,23 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.elicit.design.study import Form, Mode
 
-__all__ = [
-    "AnswerGiven",
-    "Asked",
-    "BackGiven",
-    "ClosedScreen",
-    "ComprehensionScreen",
-    "DebriefScreen",
-    "DoneScreen",
-    "Event",
-    "InstructionsScreen",
-    "ProceedGiven",
-    "Screen",
-    "ShownTrial",
-    "Timing",
-    "TrialScreen",
-]
-
 TEXT_LIMIT = 2_000
 """Characters of free text (S4)."""
 
@@ -35,7 +18,7 @@ class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Asked(_Shown):
+class ShownQuestion(_Shown):
     """The question of a trial."""
 
     form: Form
@@ -58,7 +41,7 @@ class ShownTrial(_Shown):
     """In the order of this person."""
     shown: dict[str, Any]
     """``{"class": …}`` for typicality; ``{"classes": […]}`` for mixes, the left end first."""
-    question: Asked
+    question: ShownQuestion
     mode: Mode
     can_back: bool
     practice: bool

@@ -9,12 +9,10 @@ from urllib.parse import quote
 import numpy as np
 
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.session.answers import turned
+from sfumato.elicit.session.answers import swap_sides
 from sfumato.elicit.session.assign import issue, reopen_trial
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.flags import raise_flag
 from sfumato.elicit.session.screen import (
-    Asked,
     ClosedScreen,
     ComprehensionQuestion,
     ComprehensionScreen,
@@ -22,6 +20,7 @@ from sfumato.elicit.session.screen import (
     DoneScreen,
     InstructionsScreen,
     Screen,
+    ShownQuestion,
     ShownTrial,
     TrialScreen,
 )
@@ -30,13 +29,12 @@ from sfumato.elicit.session.sitting import (
     Trial,
     advance,
     begin_trials,
+    raise_flag,
     read_json,
     trial_of,
 )
 from sfumato.elicit.storage import sql
 from sfumato.elicit.storage.database import Connection
-
-__all__ = ["STAGES", "enter_stage", "shown_trial", "waiting_trials", "what_to_show"]
 
 STAGES = ("instructions", "comprehension", "trials", "debrief", "done")
 """In order; a stage without content is passed over."""
@@ -123,7 +121,7 @@ def shown_trial(
     if trial.swapped:
         images = [*images[:-2], images[-1], images[-2]] if len(images) > 1 else images
         shown = {**shown, "classes": shown["classes"][::-1]} if "classes" in shown else shown
-        draft = None if draft is None else turned(study.form, draft)
+        draft = None if draft is None else swap_sides(study.form, draft)
     return ShownTrial(
         id=trial.id,
         number=trial.slot + 1,
@@ -139,7 +137,7 @@ def shown_trial(
     )
 
 
-def _asked_about(collection: Collection, shown: Mapping[str, Any]) -> Asked:
+def _asked_about(collection: Collection, shown: Mapping[str, Any]) -> ShownQuestion:
     """The question with the classes that are shown in its wording."""
     first, second = shown.get("classes", (None, None))
     wording = collection.asked.wording

@@ -21,17 +21,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sfumato.elicit.refusals import Unavailable
 from sfumato.errors import DataError
 
-__all__ = [
-    "DATABASE_ERRORS",
-    "Connection",
-    "Database",
-    "Dialect",
-    "Prepared",
-    "compiler_of",
-    "open_database",
-    "prepare",
-]
-
 Dialect = Literal["sqlite", "postgresql"]
 
 BUSY_SECONDS = 10
@@ -44,7 +33,7 @@ DATABASE_ERRORS = (sqlite3.DatabaseError, psycopg.Error)
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Statement:
     """A Core statement and its text on each dialect."""
 
     statement: sa.sql.ClauseElement
@@ -68,9 +57,9 @@ class Prepared:
         return self._row[0]
 
 
-def prepare(statement: sa.sql.ClauseElement) -> Prepared:
+def prepare(statement: sa.sql.ClauseElement) -> Statement:
     """A statement to be run with ``Connection``; parameters are ``sqlalchemy.bindparam``."""
-    return Prepared(statement)
+    return Statement(statement)
 
 
 class Connection:
@@ -83,7 +72,7 @@ class Connection:
         self._file = file
         self._identity = _identity(file)
 
-    def all(self, prepared: Prepared, **values: Any) -> list[Any]:
+    def all(self, prepared: Statement, **values: Any) -> list[Any]:
         """All rows, with named fields."""
         text, fixed = prepared.text(self.dialect)
         cursor = self._cursor
@@ -94,18 +83,18 @@ class Connection:
         make = prepared.row(cursor.description)
         return [make(row) for row in found]
 
-    def one(self, prepared: Prepared, **values: Any) -> Any:
+    def one(self, prepared: Statement, **values: Any) -> Any:
         """The first row, or None."""
         # All of them: an unfinished statement of SQLite would keep its lock.
         found = self.all(prepared, **values)
         return found[0] if found else None
 
-    def do(self, prepared: Prepared, **values: Any) -> None:
+    def do(self, prepared: Statement, **values: Any) -> None:
         """Run a statement that gives no rows."""
         text, fixed = prepared.text(self.dialect)
         self._cursor.execute(text, {**fixed, **values} if fixed else values)
 
-    def many(self, prepared: Prepared, rows: Iterable[Mapping[str, Any]]) -> None:
+    def many(self, prepared: Statement, rows: Iterable[Mapping[str, Any]]) -> None:
         """Run a statement once for each row of values."""
         text, fixed = prepared.text(self.dialect)
         self._cursor.executemany(text, ({**fixed, **row} for row in rows))

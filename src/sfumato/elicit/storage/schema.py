@@ -14,54 +14,12 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, compiler_of, prepare
 from sfumato.elicit.storage.store import (
-    answer,
-    answer_event,
-    audit,
-    flag,
     image,
     meta,
-    participant,
-    participant_identity,
-    reply,
-    session,
-    session_token,
     stimulus,
     tables,
-    trial,
-    webhook_event,
-    withdrawal,
 )
 from sfumato.errors import DataError
-
-__all__ = [
-    "MIGRATIONS",
-    "SCHEMA_VERSION",
-    "Picture",
-    "Role",
-    "Stimulus",
-    "answer",
-    "answer_event",
-    "audit",
-    "check",
-    "check_study",
-    "create_all",
-    "fill",
-    "flag",
-    "get_meta",
-    "image",
-    "meta",
-    "participant",
-    "participant_identity",
-    "reply",
-    "session",
-    "session_token",
-    "set_meta",
-    "stimulus",
-    "tables",
-    "trial",
-    "webhook_event",
-    "withdrawal",
-]
 
 Role = Literal["main", "check", "practice"]
 

@@ -6,28 +6,6 @@ Times are seconds since 1970 by the server's clock. Texts called JSON hold JSON.
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, Integer, Table, Text
 
-__all__ = [
-    "answer",
-    "answer_event",
-    "audit",
-    "available",
-    "beside",
-    "flag",
-    "image",
-    "load",
-    "meta",
-    "participant",
-    "participant_identity",
-    "reply",
-    "session",
-    "session_token",
-    "stimulus",
-    "tables",
-    "trial",
-    "webhook_event",
-    "withdrawal",
-]
-
 tables = sa.MetaData()
 
 meta = Table("meta", tables, Column("key", Text, primary_key=True), Column("value", Text))

@@ -1,11 +1,19 @@
-"""What each address of the server does: read, hand to the writer, answer."""
+"""What each address of the server does: read, hand to the writer, answer.
 
+Pictures are found by their opaque ids: no text of a request ever becomes part of a path (S6). The
+words of the page are one file per language, with English for whatever it leaves out.
+"""
+
+import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import sqlalchemy as sa
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -14,32 +22,28 @@ from sfumato.elicit.refusals import Forbidden
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven
-from sfumato.elicit.storage.database import Connection
+from sfumato.elicit.session.writer import Writer
+from sfumato.elicit.storage import store
+from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import set_meta
-from sfumato.elicit.storage.writer import Writer
-from sfumato.elicit.web.images import image_reply
-from sfumato.elicit.web.limits import Throttle, address_key
-from sfumato.elicit.web.payloads import EnterGiven, EnterReply, read_model, token_of
-from sfumato.elicit.web.platforms import arrival_of
-from sfumato.elicit.web.replies import as_json, model_reply
-from sfumato.elicit.web.webhook import check_signature, message_in, take_message
-from sfumato.elicit.web.words import Words, words_for
+from sfumato.elicit.web.bodies import (
+    EnterGiven,
+    EnterReply,
+    as_json,
+    model_reply,
+    read_model,
+    token_of,
+)
+from sfumato.elicit.web.platforms import arrival_of, check_signature, message_in, take_message
+from sfumato.elicit.web.security import Throttle, address_key
+from sfumato.errors import DataError
 
-__all__ = [
-    "Service",
-    "give_consent",
-    "give_health",
-    "give_image",
-    "give_page",
-    "give_screen",
-    "give_texts",
-    "go_back",
-    "let_in",
-    "proceed",
-    "take_answer",
-    "take_webhook",
-]
+Words = dict[str, str]
+ENGLISH = "en"
+KINDS = {".png": "image/png", ".jpg": "image/jpeg"}
+FOREVER = "public, max-age=31536000, immutable"
 
+_IMAGES = prepare(sa.select(store.image.c.id, store.image.c.file))
 SLOWER = "That was very fast; please wait a moment."
 
 
@@ -119,12 +123,12 @@ async def take_answer(service: Service, request: Request) -> Response:
     return model_reply(await service.writer.run(commands.answer, token=token, given=given))
 
 
-async def proceed(service: Service, request: Request) -> Response:
+async def leave_stage(service: Service, request: Request) -> Response:
     """Leave a stage before or after the trials."""
     token = token_of(request)
     service.throttle.calls.take(token, SLOWER)
     given = await read_model(request, ProceedGiven)
-    return model_reply(await service.writer.run(commands.proceed, token=token, given=given))
+    return model_reply(await service.writer.run(commands.leave_stage, token=token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:
@@ -172,3 +176,59 @@ def _touch(
 ) -> None:
     """Write something that nobody reads: only so is a full disk noticed."""
     set_meta(connection, "health", "")
+
+
+def read_words(folder: Path) -> dict[str, Words]:
+    """The words in all files ``LANGUAGE.json`` of a folder."""
+    return {path.stem: _read_file(path) for path in sorted(folder.glob("*.json"))}
+
+
+def words_for(known: Mapping[str, Words], language: str) -> Words:
+    """The words in a language, or in the nearest that is known.
+
+    >>> words_for({"en": {"next": "Next", "back": "Back"}, "de": {"next": "Weiter"}}, "de-AT")
+    {'next': 'Weiter', 'back': 'Back'}
+    """
+    plain = language.partition("-")[0]
+    return {**known.get(ENGLISH, {}), **known.get(plain, {}), **known.get(language, {})}
+
+
+def _read_file(path: Path) -> Words:
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path.name} is not JSON: {error}.") from None
+    if not isinstance(words, dict) or not all(isinstance(text, str) for text in words.values()):
+        raise DataError(f"{path.name} must give one text for each name.")
+    return words
+
+
+def image_files(connection: Connection) -> dict[str, str]:
+    """The file of each picture by its id."""
+    files = {row.id: row.file for row in connection.all(_IMAGES)}
+    for name in files.values():
+        if Path(name).name != name or Path(name).suffix not in KINDS:
+            raise DataError(
+                f"The database names the picture {name!r}; a picture is a .png or .jpg file in the "
+                "folder of images."
+            )
+    return files
+
+
+async def image_reply(folder: Path, files: Mapping[str, str], image: str) -> Response:
+    """The picture, which never changes under its id."""
+    file = files.get(image)
+    if file is None:
+        raise HTTPException(404)
+    try:
+        content = await run_in_threadpool(_read, folder / file)
+    except OSError:
+        raise HTTPException(404) from None
+    kind = KINDS[Path(file).suffix]
+    return Response(content, media_type=kind, headers={"Cache-Control": FOREVER})
+
+
+def _read(path: Path) -> bytes:
+    # A link could lead out of the folder.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        return file.read()

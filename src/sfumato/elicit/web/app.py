@@ -22,17 +22,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sfumato.elicit.design.places import IMAGES
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.refusals import Refused, Unavailable
+from sfumato.elicit.refusals import Refusal, Unavailable
 from sfumato.elicit.session import commands
-from sfumato.elicit.storage.writer import Writer
+from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.web import api
-from sfumato.elicit.web.images import image_files
-from sfumato.elicit.web.limits import Limits, make_throttle
-from sfumato.elicit.web.replies import http_reply, reply_to_refusal
-from sfumato.elicit.web.security import guard, headers_for
-from sfumato.elicit.web.words import Words, read_words, words_for
-
-__all__ = ["make_app"]
+from sfumato.elicit.web.api import Words, image_files, read_words, words_for
+from sfumato.elicit.web.bodies import http_reply, reply_to_refusal
+from sfumato.elicit.web.security import Limits, guard, headers_for, make_throttle
 
 ROOM = Path(__file__).parent.parent
 TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"
@@ -81,7 +77,7 @@ def make_app(
             Middleware(guard, headers=headers_for(platform)),
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
-        exception_handlers={Refused: reply_to_refusal, HTTPException: http_reply},
+        exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
         lifespan=partial(_while_served, writer),
     )
 
@@ -98,7 +94,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
     posts = {
         ANSWER: api.take_answer,
         "/api/enter": api.let_in,
-        "/api/proceed": api.proceed,
+        "/api/proceed": api.leave_stage,
         "/api/back": api.go_back,
         "/webhook/prolific": api.take_webhook,
     }

@@ -31,11 +31,11 @@ from sfumato.judgments.formats.reading import (
     Rows,
     by_line,
     classes_among,
-    empty,
+    flag_empty,
+    flag_no_number,
+    flag_no_whole_number,
+    flag_unknown_word,
     is_utf8,
-    no_number,
-    no_whole_number,
-    no_word,
     open_text,
     people,
     pseudonymous,
@@ -52,7 +52,14 @@ from sfumato.judgments.formats.writing import (
     whole_file,
     write_beside,
 )
-from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.judgments import (
+    COLUMNS,
+    VIEWS,
+    Judgments,
+    RejectedRow,
+    Remark,
+    judgments_from,
+)
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
 from sfumato.judgments.question import Question, question_from_json
 from sfumato.provenance import Step, fingerprint_file
@@ -106,13 +113,13 @@ def typed_fields(table: pl.DataFrame) -> Fields:
 
 def set_aside(
     table: pl.DataFrame, faults: dict[int, Fault], *, file: str, lines: Sequence[int]
-) -> list[Rejected]:
+) -> list[RejectedRow]:
     """The rows with faults, as they stood in the file."""
     aside = []
     for row, fault in sorted(faults.items()):
         fields = {name: value for name, value in table.row(row, named=True).items() if value}
         text = json.dumps(fields, ensure_ascii=False, default=str)
-        aside.append(Rejected(file, lines[row], fault.field, fault.reason, text[:200]))
+        aside.append(RejectedRow(file, lines[row], fault.field, fault.reason, text[:200]))
     return aside
 
 
@@ -299,7 +306,7 @@ def _parquet_rows(path: Path) -> Rows:
 
 def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
     lines: list[int] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     frames = []
     total = path.stat().st_size if path.is_file() else 0
     with open_text(path) as file:
@@ -320,7 +327,7 @@ def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
 
 
 def _objects(
-    path: Path, file: Iterator[str], rejected: list[Rejected]
+    path: Path, file: Iterator[str], rejected: list[RejectedRow]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(file, start=1):
         if not line.strip():
@@ -336,7 +343,7 @@ def _objects(
             elif _SURROGATE.search(line) and not is_utf8("".join(map(str, fields.values()))):
                 reason = "half of a character (a lone surrogate)"
         if reason:
-            rejected.append(Rejected(path.name, number, "", reason, line.strip()[:200]))
+            rejected.append(RejectedRow(path.name, number, "", reason, line.strip()[:200]))
         else:
             yield number, fields
 
@@ -453,7 +460,7 @@ def read_comparisons(path: Path, options: ReadOptions) -> Comparisons:
     names, remarks = people(given["annotator"], options.key)
     kept, _, rejected = sound_rows(
         given.with_columns(names.alias("annotator")),
-        [*(empty(given, name) for name in needed), *_flaws(given, question)],
+        [*(flag_empty(given, name) for name in needed), *_flaws(given, question)],
         lines=rows.lines,
         file=path.name,
     )
@@ -501,9 +508,9 @@ def _question(path: Path, stored: dict[str, Any], columns: list[str]) -> Compari
 
 def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
     flaws = [
-        no_number(given, "seconds", low=0, high=math.inf),
-        no_whole_number(given, "order"),
-        no_word(given, "view", VIEWS),
+        flag_no_number(given, "seconds", low=0, high=math.inf),
+        flag_no_whole_number(given, "order"),
+        flag_unknown_word(given, "view", VIEWS),
         Flaw(
             "second",
             "an item compared with itself",
@@ -512,9 +519,9 @@ def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
         ),
     ]
     if question.scale is None:
-        return [*flaws, no_word(given, "closer", ("first", "second"))]
+        return [*flaws, flag_unknown_word(given, "closer", ("first", "second"))]
     low, high = question.scale
-    return [*flaws, no_number(given, "rating", low=low, high=high)]
+    return [*flaws, flag_no_number(given, "rating", low=low, high=high)]
 
 
 # Read and write ``MixJudgments`` as a CSV file with the columns of ``MIX_COLUMNS``.
@@ -529,12 +536,12 @@ def read_mixes(path: Path, options: ReadOptions) -> MixJudgments:
     absent = [name for name in MIX_COLUMNS if name not in rows.table.columns]
     given = rows.table.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     flaws = [
-        *(empty(given, name) for name in MIX_NEEDED),
-        *(no_number(given, name, low=0, high=1) for name in SHARES),
-        no_number(given, "seconds", low=0, high=math.inf),
-        no_whole_number(given, "order"),
-        no_word(given, "view", VIEWS),
-        no_word(given, "task", list(MIX_TASKS)),
+        *(flag_empty(given, name) for name in MIX_NEEDED),
+        *(flag_no_number(given, name, low=0, high=1) for name in SHARES),
+        flag_no_number(given, "seconds", low=0, high=math.inf),
+        flag_no_whole_number(given, "order"),
+        flag_unknown_word(given, "view", VIEWS),
+        flag_unknown_word(given, "task", list(MIX_TASKS)),
     ]
     names, remarks = people(given["annotator"], options.key)
     kept, _, rejected = sound_rows(

@@ -1,4 +1,4 @@
-"""What all writers share: whole files or none, no platform ids, one label a judgment."""
+"""What all writers share: whole files or none, no platform ids, the question beside the table."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -10,8 +10,6 @@ from sfumato.errors import DataError
 from sfumato.labels.votes import Votes
 from sfumato.provenance import Provenance
 
-__all__ = ["votes_of_columns"]
-
 Column = Sequence[Any] | NDArray[Any]
 
 DENSE = 8

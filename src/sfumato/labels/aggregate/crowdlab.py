@@ -18,8 +18,6 @@ from sfumato.labels.aggregate.pools import agreement_with_others
 from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import best_among
 
-__all__ = ["crowdlab"]
-
 LEAST = 1e-6
 """Least weight of an annotator or classifier, and least error of naming the commonest class."""
 

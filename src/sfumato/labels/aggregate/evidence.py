@@ -18,8 +18,6 @@ from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
 from sfumato.labels.votes import Votes
 from sfumato.provenance import Provenance
 
-__all__ = ["Codes", "Evidence", "evidence_of_distributions", "evidence_of_votes", "sum_by"]
-
 Codes = NDArray[np.intp]
 
 

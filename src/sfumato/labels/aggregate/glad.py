@@ -15,8 +15,6 @@ from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 
-__all__ = ["glad"]
-
 PRIOR_MEAN = 1.0
 """Mean of the normal priors of α and β, and where both start."""
 

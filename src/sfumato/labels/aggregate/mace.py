@@ -17,8 +17,6 @@ from sfumato.labels.aggregate.pools import agreement_with_others
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
 
-__all__ = ["mace"]
-
 TRYING_PRIOR = 0.5
 """Both parameters of the Beta prior on θ."""
 

@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GRAIN", "posterior_of"]
-
 GRAIN = 2.0**-36
 """Odds against the best class are rounded to multiples of this, about 1.5e-11."""
 

@@ -21,17 +21,6 @@ from sfumato.labels.build.vectors import class_similarity, read_words
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Provenance, Step, fingerprint_file
 
-__all__ = [
-    "ORDERED",
-    "ClassDistances",
-    "choose_distances",
-    "confusion_distances",
-    "read_distances",
-    "vector_distances",
-    "write_distances",
-]
-
-
 ORDERED = "order classes"
 """The step that says what tells how far classes are apart."""
 

@@ -9,17 +9,6 @@ from numpy.typing import NDArray
 
 from sfumato.judgments.statements import Statements, top_choice
 
-__all__ = [
-    "confidence",
-    "likely_set",
-    "ranking",
-    "sliders",
-    "typicality",
-    "votes",
-    "yes_unsure_equal",
-    "yes_unsure_weighted",
-]
-
 
 def votes(stated: Statements) -> NDArray[np.float64]:
     """All mass on the class put first; NaN where several or none are (S0-06)."""

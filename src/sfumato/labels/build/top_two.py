@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 
 from sfumato.judgments.statements import Statements
 
-__all__ = [
-    "Rule",
-    "select_top2",
-    "top1_clamp",
-    "top1_semantic",
-    "top1_uniform",
-    "top2_clamp",
-    "top2_semantic",
-    "top2_stated",
-    "top2_uniform",
-]
-
 Rule = Literal["consistent", "released"]
 
 FULL = 1 - 1e-9

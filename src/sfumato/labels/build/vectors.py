@@ -17,8 +17,6 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.names import find
 
-__all__ = ["class_similarity", "read_vectors", "read_words"]
-
 Vector = NDArray[np.float64]
 
 LONGEST_WORD = 4096

@@ -45,7 +45,15 @@ from sfumato.labels.simulate.top_two import (
 from sfumato.names import find
 from sfumato.provenance import from_json, to_json
 
-__all__ = ["SIMULATORS", "Parameters", "Simulator", "simulate"]
+__all__ = [
+    "SIMULATORS",
+    "Model",
+    "Parameters",
+    "Simulator",
+    "load_model",
+    "save_model",
+    "simulate",
+]
 
 # Turn simulated people into a JSON file and back, so that what was fitted can be used again.
 

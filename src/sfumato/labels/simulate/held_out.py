@@ -11,7 +11,6 @@ swapping people with their simulated doubles, looks at the whole distribution; i
 was fitted as given. There are several marginals, so its p-values are adjusted by Holm.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, assert_never
 
@@ -33,6 +32,17 @@ from sfumato.labels.simulate.top_two import (
     fit_choices,
     over_full,
     two_choices,
+)
+from sfumato.stats import (
+    Interval,
+    bootstrap,
+    draw_multinomial,
+    holm,
+    mean_of_defined,
+    percentile_interval,
+    permutation_p,
+    ratio,
+    weighted_mean,
 )
 
 # Turn what real and simulated people said into two-sample tests that count people, not answers.
@@ -75,16 +85,6 @@ def values_of(choices: TwoChoices) -> dict[str, Values]:
     return dict(zip(MARGINALS, of_each, strict=True))
 
 
-def mean_of(values: Values) -> float:
-    """The mean of the values there are; NaN if there are none.
-
-    >>> mean_of(np.array([0.5, np.nan, 1.0]))
-    0.75
-    """
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
 def spread_of(values: Values, person: People) -> float:
     """The standard deviation between people of each one's mean.
 
@@ -99,9 +99,11 @@ def resampled_means(
 ) -> Values:
     """The mean over answers when people are drawn anew with all their answers; (draws,)."""
     sums, counts = _sums(values, person)
-    weights = _weights(len(sums), draws=draws, rng=rng)
-    total = weights @ counts
-    return np.divide(weights @ sums, total, out=np.full(draws, np.nan), where=total > 0)
+
+    def means(weights: Values) -> Values:
+        return ratio(weights @ sums, weights @ counts)
+
+    return bootstrap(means, len(sums), rng=rng, draws=draws, draw=draw_multinomial)
 
 
 def resampled_spreads(
@@ -109,11 +111,12 @@ def resampled_spreads(
 ) -> Values:
     """The spread between people when people are drawn anew; (draws,)."""
     means = _means(values, person)
-    known = np.nan_to_num(means)
-    weights = _weights(len(means), draws=draws, rng=rng) * ~np.isnan(means)
-    total = np.maximum(weights.sum(axis=1), 1)
-    mean = weights @ known / total
-    return np.sqrt(np.maximum(weights @ known**2 / total - mean**2, 0))
+
+    def spreads(weights: Values) -> Values:
+        variance = weighted_mean(means**2, weights) - weighted_mean(means, weights) ** 2
+        return np.sqrt(np.maximum(variance, 0))
+
+    return bootstrap(spreads, len(means), rng=rng, draws=draws, draw=draw_multinomial)
 
 
 def swap_values(
@@ -155,23 +158,9 @@ def swap_spreads(
     return _tested(np.abs(np.nanstd(first, axis=1) - np.nanstd(second, axis=1)))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjustment for several tests: p₍ᵢ₎ times the number not yet refused, never falling.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    left = len(order) - np.arange(len(order))
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.maximum.accumulate(np.minimum(np.array(p_values)[order] * left, 1))
-    return adjusted.tolist()
-
-
 def _tested(distances: Values) -> SwapTest:
     """The first distance is that of the samples as they are."""
-    as_far = int((distances[1:] >= distances[0] - 1e-12).sum())
-    return SwapTest(float(distances[0]), (1 + as_far) / len(distances))
+    return SwapTest(float(distances[0]), permutation_p(float(distances[0]), distances[1:]))
 
 
 def _swaps(people: int, permutations: int, rng: np.random.Generator) -> Values:
@@ -202,18 +191,12 @@ def _sums(values: Values, person: People) -> tuple[Values, Values]:
 
 
 def _means(values: Values, person: People) -> Values:
-    sums, counts = _sums(values, person)
-    return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return ratio(*_sums(values, person))
 
 
 def _deviation(means: Values) -> float:
     known = means[~np.isnan(means)]
     return float(known.std()) if len(known) else float("nan")
-
-
-def _weights(people: int, *, draws: int, rng: np.random.Generator) -> Values:
-    """How often each person is in each draw of as many people, (draws, people)."""
-    return rng.multinomial(people, np.full(people, 1 / people), size=draws).astype(np.float64)
 
 
 # Turn real answers into a test of the simulator: fit on one half, compare with the other.
@@ -222,9 +205,6 @@ HoldOut = Literal["items", "people"]
 
 HOLD_OUT: dict[str, HoldOut] = {"items": "items", "people": "people"}
 """What half may be held out, by the name a user types."""
-
-TAILS = (0.025, 0.975)
-"""What lies below the lower and below the upper end of an interval."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +232,7 @@ class Marginal:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutCheck:
     """A simulator fitted to one half of real answers, tested on the other."""
 
     held_out: HoldOut
@@ -290,7 +270,7 @@ def held_out_check(
     replicas: int = 50,
     permutations: int = 999,
     rng: np.random.Generator,
-) -> HeldOut:
+) -> HeldOutCheck:
     """Fit top-two people to one random half of the items or people and test them on the other.
 
     People are resampled ``draws`` times and swapped ``permutations`` times; ``replicas``
@@ -329,17 +309,17 @@ def held_out_check(
     found = _marginals(
         tested,
         simulated(fitted),
-        expected=[mean_of(column) for column in np.transpose(expected)],
-        apart=[_interval(column) for column in np.transpose(apart)],
+        expected=[mean_of_defined(column) for column in np.transpose(expected)],
+        apart=[percentile_interval(column, least=0) for column in np.transpose(apart)],
         draws=draws,
         permutations=permutations,
         rng=of_people,
     )
     people = len(np.unique(tested.person))
-    return HeldOut(hold_out, habits, len(fitted.item), len(tested.item), people, found)
+    return HeldOutCheck(hold_out, habits, len(fitted.item), len(tested.item), people, found)
 
 
-def held_out_table(check: HeldOut) -> pl.DataFrame:
+def held_out_table(check: HeldOutCheck) -> pl.DataFrame:
     """One row a marginal, as plain columns."""
     return pl.DataFrame(
         [
@@ -439,7 +419,10 @@ def _drawn(who: NDArray[np.int64], people: int, rng: np.random.Generator) -> NDA
 
 def _measured(choices: TwoChoices, person: NDArray[np.int64]) -> list[float]:
     values = values_of(choices)
-    return [*map(mean_of, values.values()), spread_of(values[MARGINALS[0]], _positions(person))]
+    return [
+        *map(mean_of_defined, values.values()),
+        spread_of(values[MARGINALS[0]], _positions(person)),
+    ]
 
 
 def _apart(simulated: TwoChoices, tested: _Half, weights: NDArray[np.int64]) -> list[float]:
@@ -448,15 +431,6 @@ def _apart(simulated: TwoChoices, tested: _Half, weights: NDArray[np.int64]) -> 
     real = _measured(drawn.choices, drawn.person)
     made = _measured(simulated, tested.person)
     return [ours - theirs for ours, theirs in zip(made, real, strict=True)]
-
-
-def _interval(drawn: NDArray[np.float64]) -> tuple[float, float]:
-    """Where 95 % of the values lie; NaN where no draw has one (nobody named an alternative)."""
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, TAILS).tolist()
-    return low, high
 
 
 def _positions(person: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -468,7 +442,7 @@ def _marginals(
     made: TwoChoices,
     *,
     expected: list[float],
-    apart: list[tuple[float, float]],
+    apart: list[Interval],
     draws: int,
     permutations: int,
     rng: np.random.Generator,
@@ -478,7 +452,7 @@ def _marginals(
     top1 = MARGINALS[0]
     values, tests, drawn = [], [], []
     for name in MARGINALS:
-        values.append(mean_of(real[name]))
+        values.append(mean_of_defined(real[name]))
         drawn.append(resampled_means(real[name], person, draws=draws, rng=rng))
         tests.append(
             swap_values(real[name], simulated[name], person, permutations=permutations, rng=rng)
@@ -494,7 +468,7 @@ def _marginals(
         for name, *numbers in zip(
             (*MARGINALS, SPREAD),
             values,
-            *zip(*map(_interval, drawn), strict=True),
+            *zip(*(percentile_interval(each, least=0) for each in drawn), strict=True),
             expected,
             *zip(*apart, strict=True),
             tests,

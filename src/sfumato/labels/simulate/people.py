@@ -1,9 +1,4 @@
-"""Turn labels into the votes of simulated people, each with a confusion matrix.
-
-A voter sees a class (drawn from the item's distribution, or the item's label) and says what
-the row of that class in their confusion matrix says. Skill is the diagonal; a spammer's rows
-are all alike.
-"""
+"""Turn labels into answers of simulated people: votes, yes or no or unsure, triplets."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +28,13 @@ from sfumato.labels.simulate.crowd import (
 )
 from sfumato.provenance import Provenance, Setting, Step
 
-Seen = Literal["distribution", "label"]
+# Turn labels into the votes of simulated people, each with a confusion matrix.
+#
+# A voter sees a class (drawn from the item's distribution, or the item's label) and says what
+# the row of that class in their confusion matrix says. Skill is the diagonal; a spammer's rows
+# are all alike.
+
+VoterView = Literal["distribution", "label"]
 """What a voter sees: a class drawn anew from the item's distribution, or its most probable one."""
 
 
@@ -157,7 +158,7 @@ def simulate_votes(
     labels: LabelSet,
     *,
     per_item: int,
-    seen: Seen = "distribution",
+    seen: VoterView = "distribution",
     rng: np.random.Generator,
 ) -> Judgments:
     """``per_item`` votes on each item by different people, who share the work evenly.

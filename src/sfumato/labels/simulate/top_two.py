@@ -8,8 +8,8 @@ classes (S2-35), which the recipe top2-clamp gives it to. Betas and histograms d
 items that people agree and disagree about (S2-36). One thing is added: the thesis names an
 alternative whenever one is possible; here as many people do as really did.
 
-``habits.py`` says how the numbers are drawn: independently as in the thesis, or together as
-real answers have them. ``held_out.py`` tests both against people who were not fitted to.
+``HabitsName`` says how the numbers are drawn: independently as in the thesis, or together as
+real answers have them. ``held_out`` tests both against people who were not fitted to.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Turn one's own images into ambiguous ones, labelled by networks and marked as synthetic (S4-28).
 
-``vae`` learns a latent space of the images, ``committee`` what several networks believe and where
-they disagree, ``choice`` picks images of every degree of doubt, ``generate`` does all of it.
+``models`` holds the two that are trained: a latent space of the images, and a committee that says
+what networks believe and where they disagree. ``generate`` picks images of every degree of doubt.
 """
 
 from sfumato.learn.ambiguous.generate import (

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.provenance import fingerprint_file
 
-__all__ = ["Cell", "CellResult", "fingerprint", "function_name"]
-
 SCHEME = "sfumato cell 1"
 """Part of every fingerprint; counted up when values are hashed in another way."""
 

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Progress", "seconds_left", "work_per_second"]
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -5,7 +5,7 @@ Over positive semidefinite Gram matrices K with squared distances D_ab = K_aa + 
     minimise  λ tr K + Σ hinge(1 + D_anchor,near - D_anchor,far)                              (1)
 
 (Agarwal et al. 2007 with the trace as regulariser, which also centres K). The hinge is
-smoothed over a width δ, see ``lists``. λ is a share α of the least value at which K = 0 is best:
+smoothed over a width δ, see ``rankings``. λ is a share α of the least value at which K = 0 is best:
 λ = α · (largest eigenvalue of minus the loss's gradient at K = 0), so α means the same for any
 number of objects and answers.
 
@@ -13,8 +13,8 @@ K = XX' with X of as many columns as the smaller side has objects, plus one: the
 same minimum in X as in K, because what is orthogonal to the smaller side can share one axis, and
 no eigenvalues are needed on the way. X starts at the leading eigenvectors of minus the gradient at
 K = 0, a tiny random push added so that no column is stuck, at the scale where (1) is lowest; L-BFGS
-then lowers (1) in stages: a sketch of the loss at δ = 1 (see ``lists.add_loss``), then all of it at
-ever narrower δ until the width asked for. A stage stops when ten iterations lower (1) by less
+then lowers (1) in stages: a sketch of the loss at δ = 1 (see ``rankings.add_loss``), then all of it
+at ever narrower δ until the width asked for. A stage stops when ten iterations lower (1) by less
 than ``tolerance`` times its value. Stages before the last only give it a good start: they run in
 single precision and stop at a tolerance of ``ROUGH``.
 """
@@ -42,6 +42,7 @@ from sfumato.planning.embed.rankings import (
     read_triplets,
     triplet_loss,
 )
+from sfumato.stats import dense_codes, spearman_of_codes
 
 # Find the minimum of a smooth function of a matrix: L-BFGS with a weak Wolfe line search.
 
@@ -482,14 +483,12 @@ def spearman(
 
     ``recovered`` values within ``tie_width`` times the largest magnitude are tied, in groups made
     from the lowest value up, and get the average of their ranks; ``true`` ones are taken as they
-    are.
+    are, but for rounding.
 
     >>> true = np.array([[1, 0.9, 0.1], [0.9, 1, 0.5], [0.1, 0.5, 1]])
     >>> round(spearman(true**3, true), 6), round(spearman(-true, true), 6)
     (1.0, -1.0)
     """
-    from scipy.stats import rankdata  # half a second, which a server's dashboard need not wait for
-
     found: Floats = np.asarray(recovered, dtype=np.float64)
     truth: Floats = np.asarray(true, dtype=np.float64)
     if found.shape != truth.shape or truth.ndim != 2 or truth.shape[0] != truth.shape[1]:
@@ -499,7 +498,7 @@ def spearman(
     upper = np.triu_indices(len(truth), 1)
     values = found[upper]
     width = tie_width * float(np.abs(values).max(initial=0.0))
-    return _correlation(rankdata(tie_groups(values, width)), rankdata(truth[upper]))
+    return float(spearman_of_codes(tie_groups(values, width), dense_codes(truth[upper])))
 
 
 def tie_groups(values: Floats, width: float) -> NDArray[np.int64]:
@@ -539,12 +538,6 @@ def error_rate(answers: Rankings | Triplets, similarities: NDArray[np.floating])
         gap = np.sign(similarities[anchor, far] - similarities[anchor, near])
         more = float(answers.times @ gap)
     return (1 + more / answers.constraints) / 2
-
-
-def _correlation(first: Floats, second: Floats) -> float:
-    first, second = first - first.mean(), second - second.mean()
-    size = float(np.sqrt((first @ first) * (second @ second)))
-    return float(first @ second) / size if size > 0 else float("nan")
 
 
 # GNMDS as a scikit-learn style estimator, with the conventions of cblearn's.

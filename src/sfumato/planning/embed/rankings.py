@@ -1,4 +1,4 @@
-"""Turn labels into rankings: each item orders the classes, each class orders the items.
+"""Turn labels into rankings and triplets, and both into the loss of points that contradict them.
 
 A soft label says which of any two classes an item is nearer to, and a column of soft labels
 which of any two items is nearer to the class: kn(n+k-2)/2 constraints in n + k ranked lists
@@ -383,7 +383,7 @@ def ranking_loss(
 ) -> tuple[float, Floats]:
     """Hinge loss over all triplets for squared distances ``block``, and its gradient by them.
 
-    ``block`` has the shape (items, classes); ``width`` and ``strides`` are those of ``lists``.
+    ``block`` has the shape (items, classes); ``width`` and ``strides`` are those of ``add_loss``.
     """
     distances = np.concatenate([block.ravel(), block.ravel()])  # as rows see them, as columns do
     slopes = np.zeros_like(distances)
@@ -486,7 +486,7 @@ def flip(triplets: Triplets, rate: float, *, rng: np.random.Generator) -> Triple
 def triplet_loss(triplets: Triplets, distances: Floats, width: float) -> tuple[float, Floats]:
     """Hinge loss for squared ``distances`` of ``triplets.pairs``, and its gradient by them.
 
-    The hinge is that of ``lists``; repeated answers count as often as they were given.
+    The hinge is that of ``add_loss``; repeated answers count as often as they were given.
     """
     gap = 1.0 + distances[triplets.near] - distances[triplets.far]
     if width > 0:

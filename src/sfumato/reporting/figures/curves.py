@@ -1,4 +1,4 @@
-"""Draw how something moves: over epochs, seconds, annotators, attack strength, distance."""
+"""Draw how something moves or is spread: over epochs, seconds, annotators, entropies."""
 
 from collections.abc import Sequence
 from typing import Literal

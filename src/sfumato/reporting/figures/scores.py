@@ -1,4 +1,4 @@
-"""Draw scores and paired differences: dots with intervals by arm, stratum, network; a ranking."""
+"""Draw scores and differences: dots with intervals, bars by group, tables as coloured cells."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluation import alignment, strata
-from sfumato.evaluation.intervals import bootstrap_items
 from sfumato.evaluation.metrics import top_class
 from sfumato.judgments.judgments import select
 from sfumato.labels import signals
@@ -19,6 +18,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.votes import counts, votes_of
 from sfumato.names import sorted_names
 from sfumato.reporting.text import Finding, count
+from sfumato.stats import bootstrap_interval
 from sfumato.studies.audit_files.found import AuditedFiles
 from sfumato.studies.audit_files.reading import Given
 from sfumato.studies.audit_files.sentences import NAMED, between, finding, first_named, share_of
@@ -56,7 +56,7 @@ def about_people(
         {"stratum": name, **share_of(mask, rng, settings.draws)} for name, mask in masks.items()
     ]
     found.tables["strata"] = pl.DataFrame(rows)
-    mean_low, mean_high = bootstrap_items(doubt, rng=rng, draws=settings.draws)
+    mean_low, mean_high = bootstrap_interval(doubt, rng=rng, draws=settings.draws)
     mean = {"value": float(doubt.mean()), "low": mean_low, "high": mean_high}
     found.tables["concentration"] = alignment.concentration_curve({"people": doubt})
     top = alignment.share_in_top(doubt, TOP_SHARE, rng=rng, draws=settings.draws)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.intervals import bootstrap_items, share_of_all_or_none
 from sfumato.reporting.text import Finding
+from sfumato.stats import bootstrap_interval, share_interval
 
 __all__ = ["NAMED", "between", "finding", "first_named", "share_of"]
 
@@ -19,9 +19,9 @@ def share_of(mask: NDArray[np.bool_], rng: np.random.Generator, draws: int) -> d
     """The share of items in the mask with its 95 % interval over items, as plain values."""
     share = float(mask.mean())
     low, high = (
-        share_of_all_or_none(share, len(mask))
+        share_interval(int(mask.sum()), len(mask))
         if share in (0, 1)
-        else bootstrap_items(mask.astype(np.float64), rng=rng, draws=draws)
+        else bootstrap_interval(mask.astype(np.float64), rng=rng, draws=draws)
     )
     return {"items": int(mask.sum()), "of": len(mask), "share": share, "low": low, "high": high}
 

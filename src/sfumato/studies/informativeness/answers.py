@@ -12,11 +12,11 @@ import polars as pl
 from scipy.stats import spearmanr
 
 from sfumato.errors import DataError
-from sfumato.evaluation.intervals import Interval, over_seeds
 from sfumato.planning.grid import PAPER, means, ratio_correlation
 from sfumato.planning.information import NOISE
 from sfumato.planning.worlds import PCA
 from sfumato.reporting.text import interval, number, signed
+from sfumato.stats import Interval, student_interval
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.informativeness.study import SUBJECTS, Subject
 from sfumato.studies.verdicts import Claimed
@@ -274,7 +274,7 @@ def _by_task(gaps: pl.DataFrame) -> pl.DataFrame:
 def _mean(gaps: pl.DataFrame) -> tuple[float, Interval]:
     """Mean over seeds of each seed's mean ``gap``, with its interval."""
     by_seed = gaps.group_by("seed").agg(pl.col("gap").mean()).sort("seed")["gap"].to_numpy()
-    return float(by_seed.mean()), over_seeds(by_seed)
+    return float(by_seed.mean()), student_interval(by_seed)
 
 
 def _phase(told: Told, dimensions: int | None, *, long: str) -> Found:

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from sfumato.evaluation.intervals import over_seeds
 from sfumato.planning.cost import losses
 from sfumato.reporting.text import interval, signed
+from sfumato.stats import student_interval
 from sfumato.studies.answers import Found, decided, missing
 from sfumato.studies.informativeness.answers import SMALL, Told
 
@@ -28,7 +28,7 @@ def best_sparsity_gains(told: Told, dimensions: int | None) -> Found:
         return missing("fewer than two seeds, or not all of hard, soft and sparse labels")
     saved = _saved(priced)
     by_seed = saved.group_by("seed").agg(pl.col("gain").mean()).sort("seed")["gain"].to_numpy()
-    mean, ends = float(by_seed.mean()), over_seeds(by_seed)
+    mean, ends = float(by_seed.mean()), student_interval(by_seed)
     cases = saved.group_by(CASE).agg(pl.col("gain").mean())["gain"]
     won = int((cases > 0).sum())
     text = (

@@ -10,6 +10,14 @@ from sfumato.studies.measures.trained import (
     scores,
     tracking,
 )
+from sfumato.studies.measures.worlds import worlds
+from sfumato.studies.measures.doubt import correlations, doubt, entropies
+from sfumato.studies.measures.duplicates import duplicates
+from sfumato.studies.measures.dynamics import convergence, data_maps
+from sfumato.studies.measures.interest import items_of_interest
+from sfumato.studies.measures.mixed_answers import mixed_answers
+from sfumato.studies.measures.modes import modes
+from sfumato.studies.measures.rescore import rescore
 
 __all__ = ["MEASURES"]
 
@@ -25,5 +33,16 @@ MEASURES: dict[str, Measure] = {
     "history": history,
     "tracking": tracking,
     "reliability": reliability,
+    "worlds": worlds,
+    "duplicates": duplicates,
+    "doubt": doubt,
+    "correlations": correlations,
+    "modes": modes,
+    "data_maps": data_maps,
+    "convergence": convergence,
+    "entropies": entropies,
+    "items_of_interest": items_of_interest,
+    "mixed_answers": mixed_answers,
+    "rescore": rescore,
 }
 """Measures by the names that studies list them under."""

@@ -1,0 +1,402 @@
+"""Worlds are simulated in cells, found again in tables, and told in a report."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+from sfumato.cli.commands import app
+from sfumato.errors import DataError
+from sfumato.learn.sweep import Cell, FinishedCell, FailedCell, Progress
+from sfumato.planning.grid import component_curves, default_points, expected_work, run_grid
+from sfumato.planning.worlds import Ask, Point
+from sfumato.studies import run as running
+from sfumato.studies.claims import read_claims
+from sfumato.studies.pages import study_page
+from sfumato.studies.run import Run, Runner, run_study
+from sfumato.studies.sections import worlds as sections
+from sfumato.studies.study import Study, Subject, Worlds, read_study, study_from, study_settings
+from sfumato.studies.worlds import (
+    CELL_SECONDS,
+    LABELLED,
+    simulate_points,
+    thin_points,
+    world_cells,
+    world_points,
+)
+
+SHIPPED = ("informativeness-grid", "informativeness-sparsity", "informativeness-costs")
+SIZES = (3, 10, 30)
+SEEDS = 3
+FEW = {
+    "map_sizes": SIZES,
+    "curve_sizes": SIZES,
+    "dimensions": (25,),
+    "kept": (2,),
+    "flips": (0.3,),
+    "flipped_at": (10, 25),
+    "betas": (1e-3,),
+    "loss_betas": (1e-3,),
+    "utilities": ("linear",),
+}
+SMALL = {
+    **FEW,
+    "map_sizes": (3, 8),
+    "curve_sizes": (3, 10),
+    "dimensions": (5,),
+    "kept": (2, 5),
+    "flipped_at": (8, 5),
+}
+
+
+def study_of(worlds: dict[str, Any], *, name: str = "small-grid", seeds: int = SEEDS) -> Study:
+    return study_from(
+        {
+            "name": name,
+            "title": "A small grid",
+            "data": "worlds",
+            "seeds": seeds,
+            "worlds": worlds,
+            "measures": ["worlds"],
+        }
+    )
+
+
+STUDY = study_of(FEW)
+
+# ρ of the notes by n, for k = 3, 10, 30 in 25 dimensions, the mean of 10 seeds, and the standard
+# deviation over 10 seeds that was measured here.
+NOTED = {
+    "soft": {3: (0.757, 0.598, 0.439), 10: (0.816, 0.822, 0.737), 30: (0.839, 0.831, 0.889)},
+    "hard": {3: (0.694, 0.095, 0.004), 10: (0.611, 0.371, 0.026), 30: (0.707, 0.222, 0.198)},
+}
+SPREAD = {
+    "soft": {3: (0.159, 0.119, 0.040), 10: (0.065, 0.046, 0.036), 30: (0.033, 0.014, 0.013)},
+    "hard": {3: (0.000, 0.099, 0.081), 10: (0.084, 0.000, 0.058), 30: (0.031, 0.020, 0.080)},
+}
+LEAST_SPREAD = 0.02
+"""Few seeds may all agree by chance; the notes' solver is another one."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run."""
+    seen: list[Progress] = []
+    folder = tmp_path_factory.mktemp("grid") / "small"
+    found = run_study(STUDY, folder, Runner(progress=seen.append))
+    assert (seen[-1].done, seen[-1].failed) == (len(world_cells(STUDY)), 0)
+    # worlds, and those with fewer answers
+    assert seen[-1].work == len(world_points(Worlds(**FEW), SEEDS)) + SEEDS
+    return found
+
+
+def test_run_leaves_what_it_found_in_its_folder(run: Run) -> None:
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    names = {path.stem for path in (run.folder / "figures").glob("*.svg")}
+
+    assert study_settings(run.study) == study_settings(STUDY)
+    assert run.simulated
+    assert "simulated worlds" in page
+    assert "simulated annotators" not in page
+    assert names >= {
+        "information-ratio", "rho", "preference", "effective-dimensionality", "components",
+        "kept-25", "loss-10-10", "loss-30-30", "flipped",
+    }  # fmt: skip
+
+
+def test_tables_are_those_of_the_same_points_in_a_loop(run: Run) -> None:
+    points = world_points(Worlds(**FEW), SEEDS)
+    few = [point for point in points if point.items == 3 and point.seed == 1]
+
+    stored = run.tables["grid"].filter(items=3, seed=1).drop("cell")
+
+    assert_frame_equal(stored, run_grid(few), check_exact=True)
+
+
+@pytest.mark.parametrize("form", NOTED)
+def test_rho_is_that_of_the_notes_within_the_spread_of_seeds(run: Run, form: str) -> None:
+    table = run.tables["grid"].filter(form=form, flipped=0.0)
+    for n in SIZES:
+        for k, noted, spread in zip(SIZES, NOTED[form][n], SPREAD[form][n], strict=True):
+            mine = table.filter(items=n, classes=k)["rho"].to_numpy()
+
+            # two means, of 3 and of 10 seeds, each with this spread
+            error = max(spread, LEAST_SPREAD) * np.sqrt(1 / SEEDS + 1 / 10)
+            assert len(mine) == SEEDS
+            assert abs(mine.mean() - noted) <= 3 * error, (n, k)
+
+
+def test_every_estimate_leads_to_a_cell_of_the_run(run: Run) -> None:
+    stored = {path.stem for path in (run.folder / "cells").glob("*.json")}
+
+    assert set(run.tables["grid"]["cell"]) < stored  # those of fewer answers are not in the grid
+    for row in run.estimates:
+        assert row.simulated
+        assert any(cell in row.source for cell in stored)
+    means = run.tables["means"].filter(form="soft", items=30, classes=10, flipped=0.0)
+    shown = next(iter(run.estimates.filter(metric="rho", arm="soft", stratum="n = 30, k = 10")))
+    assert (shown.value, shown.low, shown.high) == pytest.approx(
+        means.select("rho", "low", "high").row(0)
+    )
+
+
+def test_report_is_drawn_again_from_files_alone(run: Run, tmp_path: Path) -> None:
+    for name in ("study.toml", "run.json", "estimates.parquet"):
+        shutil.copy(run.folder / name, tmp_path / name)
+    shutil.copytree(run.folder / "tables", tmp_path / "tables")
+
+    again = Run.open(tmp_path).report()
+
+    assert again.read_bytes() == (run.folder / "report.html").read_bytes()
+
+
+def test_stopped_run_goes_on_and_ends_with_equal_tables(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partial = tmp_path / "partial"
+    shutil.copytree(run.folder / "cells", partial / "cells")
+    for name in ("study.toml", "run.json"):
+        shutil.copy(run.folder / name, partial / name)
+    lost = sorted((partial / "cells").glob("*.json"))[::2]
+    for path in lost:
+        path.unlink()
+    monkeypatch.setattr(running, "write_report", lambda run: run.folder / "report.html")
+    seen: list[Progress] = []
+
+    again = run_study(STUDY, partial, Runner(progress=seen.append))
+
+    assert seen[0].found == len(world_cells(STUDY)) - len(lost)
+    assert again.tables.keys() == run.tables.keys()
+    for name, table in run.tables.items():
+        assert_frame_equal(again.tables[name], table, check_exact=True)
+    assert_frame_equal(again.estimates.table, run.estimates.table, check_exact=True)
+
+
+def test_unfinished_run_has_no_report(run: Run, tmp_path: Path) -> None:
+    for name in ("study.toml", "run.json"):
+        shutil.copy(run.folder / name, tmp_path / name)
+
+    with pytest.raises(DataError, match="not finished"):
+        Run.open(tmp_path).report()
+
+
+def test_folder_of_another_study_is_refused(run: Run) -> None:
+    with pytest.raises(DataError, match="holds the study 'small-grid'"):
+        run_study(study_of(FEW, name="other"), run.folder)
+
+
+def test_sections_show_numbers_with_intervals(run: Run) -> None:
+    rho = sections.rho_rows(run.tables["means"], "soft", SIZES)
+    dimensions = sections.dimensionality(run)
+    noise = sections.wrong_answers(run)
+
+    assert rho.columns == ["d", "n", "k = 3", "k = 10", "k = 30"]
+    assert rho.select("d", "n").rows() == [(25, 3), (25, 10), (25, 30)]
+    assert "[" in rho["k = 30"][2]
+    assert dimensions is not None
+    assert dimensions.blocks[-1].table["dimensions"].to_list() == ["25"]  # type: ignore[union-attr]
+    assert noise is not None
+    assert noise.blocks[1].table.columns == ["", "ε = 0", "ε = 0.3"]  # type: ignore[union-attr]
+
+
+def test_claims_are_found_in_the_estimates_of_a_run(tmp_path: Path) -> None:
+    # the shipped names have the claims; the worlds are few and small
+    for shipped in SHIPPED:
+        subjects = read_study(shipped).worlds
+        assert subjects is not None
+        study = study_of({**SMALL, "subjects": subjects.subjects}, name=shipped, seeds=2)
+        found = run_study(study, tmp_path / shipped)
+
+        assert len(found.claims) == len(read_claims(shipped))
+        known = {one.claim.id: one for one in found.claims}
+        if shipped == "informativeness-grid":
+            assert {one.part for one in known["informativeness-grid-01"].found} == {"5"}
+            assert known["informativeness-grid-06"].found[0].stratum == "ε = 0.3"
+
+
+def test_table_of_claims_has_a_column_for_each_number_of_dimensions(tmp_path: Path) -> None:
+    worlds = {**SMALL, "dimensions": (5, 8), "subjects": ("information",)}
+    run = run_study(study_of(worlds, seeds=2), tmp_path)
+
+    section = sections.simulated(run)
+
+    assert section is not None
+    assert section.text.startswith("34 worlds and ")
+    table = section.blocks[0]
+    assert table.table.columns[:5] == ["what", "labels", "where", "d = 5", "d = 8"]  # type: ignore[union-attr]
+    flips = table.table.filter(where="ε = 0.3")  # type: ignore[union-attr]
+    assert flips["d = 8"].to_list() == ["–"]
+    assert (table.simulated, table.made) == (True, "worlds")  # type: ignore[union-attr]
+
+
+def test_command_runs_a_grid_and_counts_worlds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def instead(cells: Sequence[Cell], folder: Path, **options: Any) -> list[FinishedCell | FailedCell]:
+        options["progress"](Progress(total=4, found=0, done=1, failed=0, seconds=2.0, work=9.0))
+        raise DataError(f"{len(cells)} cells")
+
+    monkeypatch.setattr(running, "run_sweep", instead)
+    monkeypatch.setattr("sfumato.cli.printing.QUIET_SECONDS", 0.0)
+
+    result = CliRunner().invoke(
+        app, ["run", "informativeness-grid", "-o", str(tmp_path), "--seeds", "2"]
+    )
+
+    assert result.exit_code == 1
+    assert (
+        f"{len(world_cells(read_study('informativeness-grid', changes={'seeds': 2})))} cells"
+        in (result.stderr)
+    )
+    assert "Simulating: 25%, 4.5 worlds a second, 6 s left" in result.stderr
+
+
+def test_shipped_grid_is_the_default_grid() -> None:
+    worlds = read_study("informativeness-grid").worlds
+
+    assert worlds is not None
+    everything = worlds.model_copy(update={"subjects": tuple(LABELLED)})
+    assert world_points(everything, 3) == default_points(3)
+    assert worlds.middle == 25
+
+
+def test_cells_hold_every_point_once_and_more_seeds_leave_them_as_they_are() -> None:
+    study = study_of({"subjects": ("information",)})
+    grid = [cell for cell in world_cells(study) if cell.function is simulate_points]
+    more = {cell.inputs["points"] for cell in world_cells(study.model_copy(update={"seeds": 5}))}
+
+    held = [point for cell in grid for point in cell.inputs["points"]]
+    work = [sum(map(expected_work, cell.inputs["points"])) for cell in grid]
+    assert study.worlds is not None
+    assert len(held) == len(set(held))
+    assert set(held) == set(world_points(study.worlds, SEEDS))
+    assert {cell.inputs["points"] for cell in grid} <= more
+    assert work == sorted(work, reverse=True)
+    alone = max(map(expected_work, held))
+    assert max(work) <= max(alone, 2 * CELL_SECONDS)
+    assert np.median(work) >= CELL_SECONDS / 2
+
+
+def test_failed_worlds_are_told_and_the_rest_is_kept(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = running.run_sweep
+
+    def one_fails(cells: Sequence[Cell], place: Path, **options: Any) -> list[FinishedCell | FailedCell]:
+        results = sweep(cells, place, **options)
+        return [FailedCell(cells[0], "0" * 64, "out of memory"), *results[1:]]
+
+    shutil.copytree(run.folder / "cells", tmp_path / "cells")
+    monkeypatch.setattr(running, "run_sweep", one_fails)
+
+    found = run_study(STUDY, tmp_path)
+
+    lost = sum(len(point.asks) for point in world_cells(STUDY)[0].inputs["points"])
+    assert found.tables["failed"]["reason"].to_list() == ["out of memory"]
+    assert len(found.tables["grid"]) == len(run.tables["grid"]) - lost
+    whole, part = ([one.title for one in study_page(each).sections] for each in (run, found))
+    assert set(whole) <= set(part)  # no section is gone
+
+
+def test_answers_that_are_left_out_cost_less_than_answers_that_are_wrong() -> None:
+    asks = (Ask("soft"),)
+    point = Point(10, 10, 25, 0, asks, flipped=0.4)
+
+    rows = thin_points([point, replace(point, flipped=0.0)]).scores["rows"]
+
+    found = {(rule, flipped): rho for rule, _, _, _, _, flipped, _, rho in rows}
+    wrong = run_grid([point])["rho"].item()
+    right = run_grid([replace(point, flipped=0.0)])["rho"].item()
+    assert wrong < found["linear", 0.4] - 0.1
+    assert found["capacity", 0.4] < found["linear", 0.4]
+    assert found["linear", 0.0] == pytest.approx(right, abs=0.01)  # nothing is left out
+
+
+def test_components_end_at_the_truth_and_reach_soft_labels_where_they_say() -> None:
+    table = component_curves([Point(10, 6, 5, 0, ())])
+
+    at = int(table["effective"][0])
+    assert table["kept"].to_list() == [1, 2, 3, 4, 5]
+    assert table["rho"][-1] == pytest.approx(1)
+    assert table.filter(kept=at)["rho"].item() >= table["soft"][0]
+    assert (table.filter(pl.col("kept") < at)["rho"] < table["soft"][0]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dimensions": ()}, "needs one of its dimensions"),
+        ({"subjects": ()}, "needs one of its subjects"),
+        ({"map_sizes": (2,)}, "3 or more"),
+        ({"flips": (0.7,)}, "0 to 0.5"),
+    ],
+)
+def test_impossible_grid_is_refused(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        study_of({**FEW, **change})
+    with pytest.raises(DataError, match="seeds"):
+        study_of(FEW, seeds=0)
+
+
+def forms(*subjects: Subject) -> set[str]:
+    return {ask.form for point in points_about(*subjects) for ask in point.asks}
+
+
+def points_about(*subjects: Subject) -> list[Point]:
+    return world_points(Worlds(**{**SMALL, "subjects": subjects}), 2)
+
+
+def test_every_claim_about_worlds_is_of_exactly_one_study() -> None:
+    asked = [claim for name in SHIPPED for claim in read_claims(name)]
+    subjects = [read_study(name).worlds for name in SHIPPED]
+
+    assert len(asked) == len({claim.id for claim in asked}) == 13
+    assert all(len(claim.studies) == 1 for claim in asked)
+    assert {subject for worlds in subjects if worlds for subject in worlds.subjects} == set(
+        LABELLED
+    )
+
+
+def test_only_worlds_and_forms_that_are_needed_are_simulated() -> None:
+    assert forms("information") == {"hard", "soft"}
+    assert forms("costs") == {"hard", "soft", "sparse", "top-class"}
+    assert forms("sparsity") == {"hard", "soft", "sparse", "top-class", "top-class-zero", "pca"}
+    assert {point.items for point in points_about("sparsity")} == {3, 10}
+    assert {point.items for point in points_about("costs")} == {3, 8, 10}
+    assert any(point.flipped for point in points_about("information"))
+    assert not any(point.flipped for point in points_about("sparsity", "costs"))
+    cells = world_cells(study_of({**SMALL, "subjects": ("costs",)}))
+    assert all(cell.function is not thin_points for cell in cells)
+
+
+def test_all_subjects_together_ask_what_each_asks() -> None:
+    def asked(points: list[Point]) -> set[tuple[Point, Ask]]:
+        return {(replace(point, asks=()), ask) for point in points for ask in point.asks}
+
+    alone = [asked(points_about(subject)) for subject in LABELLED]
+
+    assert asked(points_about(*LABELLED)) == set().union(*alone)
+
+
+DRAWN: dict[Subject, set[str]] = {
+    "sparsity": {"kept-5"},
+    "costs": {"preference", "loss-10-10"},
+}
+
+
+@pytest.mark.parametrize("subject", DRAWN)
+def test_run_draws_its_own_subject_only(subject: Subject, tmp_path: Path) -> None:
+    found = run_study(study_of({**SMALL, "subjects": (subject,)}, seeds=2), tmp_path)
+
+    names = {path.stem for path in (tmp_path / "figures").glob("*.svg")}
+    before = (tmp_path / "report.html").read_bytes()
+    assert "failed" not in found.tables
+    assert names == DRAWN[subject]
+    assert found.report().read_bytes() == before
