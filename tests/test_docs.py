@@ -42,9 +42,24 @@ from sfumato.learn.published import PUBLISHED
 from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
+<<<<<<< HEAD
 from sfumato.studies.arms import ARMS
+=======
+from sfumato.studies.arms import LABELS, PERSONS
+from sfumato.studies.results.page import markdown_table, took
+from sfumato.studies.results.result import CONTROLS
+from sfumato.studies.results.scoreboard import stored_results
+>>>>>>> sources
 from sfumato.studies.sources import SOURCES
-from sfumato.studies.study import Own, Simulated, Study, read_study
+from sfumato.studies.study import (
+    Arm,
+    Collection,
+    Own,
+    SimulatedPeople,
+    Study,
+    read_study,
+    shipped_names,
+)
 from sfumato.studies.verdicts import counted
 
 ROOT = Path(__file__).parent.parent
@@ -106,9 +121,9 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "test": SEED_TESTS,
     "attack": ATTACKS,
     "corruption": CORRUPTIONS,
-    "study": STUDIES,
+    "study": dict.fromkeys(shipped_names()),
     "data source of studies": SOURCES,
-    "arm": ARMS,
+    "arm": {**LABELS, **PERSONS},
     "form of answer": FORMS,
     "utility": UTILITIES,
     "measure of a label's error": MEASURES,
@@ -164,17 +179,16 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     tmp_path: Path,
 ) -> None:
     page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+    own_page = (ROOT / "docs" / "your-own-data.md").read_text(encoding="utf-8")
     block = page.split("```toml\n")[1].split("```")[0]
     path = tmp_path / "clinic.toml"
     path.write_text(block, encoding="utf-8")
 
     assert read_study(path).own.size == (32, 32)
-    names = [
-        *Study.__dataclass_fields__,
-        *Own.__dataclass_fields__,
-        *Simulated.__dataclass_fields__,
-    ]
+    kinds = (Study, Arm, SimulatedPeople, Collection)
+    names = [name for kind in kinds for name in kind.model_fields]
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
+    assert [name for name in Own.model_fields if f"`{name}`" not in own_page] == []
 
 
 RESULTS = {one["name"]: one for one in stored_results(ROOT / "docs" / "results")}

@@ -52,7 +52,7 @@ from sfumato.studies.cifar_sources import (
     read_as,
     read_judgments,
 )
-from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
+from sfumato.studies.data import MAJORITY, ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Own, Study
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -94,9 +94,10 @@ def _check_names(study: Study, source: Source) -> None:
         ):
             if name:
                 find(table, name, what=what)  # type: ignore[arg-type]
+    held = {**sets, MAJORITY: None}  # of the people that a test is held against first
     tested = [name for test in study.tests for name in test.against]
     for name in (*tested, *(name for ladder in study.ladders for name in ladder)):
-        find(sets, name, what=f"label set to test against for the data {study.data!r}")
+        find(held, name, what=f"label set to test against for the data {study.data!r}")
 
 
 def _judged(
@@ -170,7 +171,9 @@ def _load_digits(study: Study, folder: Path | None) -> StudyData:
 def _load_fashion(study: Study, folder: Path | None) -> StudyData:
     folder = needed_folder(folder, "FashionMNIST-H")
     counts = locate("fashion-mnist-h", "fmh-counts.npy", folder)
-    return _judged(study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h"))
+    return _judged(
+        study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h")
+    )
 
 
 def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyData:
