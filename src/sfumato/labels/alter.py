@@ -398,7 +398,7 @@ def _refuse_empty(labels: LabelSet, empty: NDArray[np.bool_]) -> None:
     if empty.any():
         raise DataError(
             f"Item {labels.items[int(empty.argmax())]!r} has no mass on the classes that are kept "
-            f"({int(empty.sum())} of {len(labels)} items without one). Keep more classes, or use "
+            f"({int(empty.sum())} of {len(labels)} items without any). Keep more classes, or use "
             'emptied="others" to spread their mass over the dropped ones.'
         )
 
