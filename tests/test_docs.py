@@ -38,8 +38,8 @@ from sfumato.learn.published import PUBLISHED
 from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
-from sfumato.studies.arms import LABELS, PERSONS
 from sfumato.reporting.page import duration, markdown_table
+from sfumato.studies.arms import LABELS, PERSONS
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import (
