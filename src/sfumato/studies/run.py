@@ -32,6 +32,7 @@ from sfumato.learn.sweep import (
     fingerprint,
     run_sweep,
 )
+from sfumato.names import find
 from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
@@ -85,6 +86,7 @@ class Run(RunFolder):
 def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
     """The main job: data, cells, measures, report; whatever a study leaves empty is skipped."""
     runner = runner or Runner()
+    measures = [find(MEASURES, name, what="measure of a study") for name in study.measures]
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
         data = load_data(study, watched.data)
@@ -92,7 +94,7 @@ def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
         data = _with_label_files(data, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
-        found = [MEASURES[name](data, predictions) for name in study.measures]
+        found = [measure(data, predictions) for measure in measures]
         _write_findings(join_findings(found, study.name), predictions, folder)
         _write_datasheet(data, predictions, folder)
         watched.stage("Report")
