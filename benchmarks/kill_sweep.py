@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.learn.sweep import Cell, CellResult, Failed, fingerprint, run_sweep
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, fingerprint, run_sweep
 from sfumato.learn.sweep.store import encode
 
 CELLS = 12
@@ -208,7 +208,7 @@ def _sweep(folder: Path, scheduler: str | None) -> int:
         results = run_sweep(sweep_cells(), folder, engine="dask", scheduler=scheduler)
     else:
         results = run_sweep(sweep_cells(), folder, workers=2)
-    failed = [result for result in results if isinstance(result, Failed)]
+    failed = [result for result in results if isinstance(result, FailedCell)]
     for result in failed:
         print(f"{result.cell.name}: {result.reason}", file=sys.stderr)
     return int(bool(failed))

@@ -25,7 +25,7 @@ from sfumato.labels.simulate import simulate
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import Presentation, fit_and_predict
 from sfumato.learn.folds import class_of, stratified_split
-from sfumato.learn.sweep import Cell, Failed, Progress, run_sweep, seconds_left
+from sfumato.learn.sweep import Cell, FailedCell, Progress, run_sweep, seconds_left
 from sfumato.learn.targets import with_extra_class
 from sfumato.learn.train import Recipe
 from sfumato.provenance import Step
@@ -53,8 +53,8 @@ def main() -> None:
     started = time.monotonic()
     results = run_sweep(cells, given.folder, progress=show)
     minutes = (time.monotonic() - started) / 60
-    failed = [result for result in results if isinstance(result, Failed)]
-    epochs = sum(result.work for result in results if not isinstance(result, Failed))
+    failed = [result for result in results if isinstance(result, FailedCell)]
+    epochs = sum(result.work for result in results if not isinstance(result, FailedCell))
     print(f"{len(cells)} trainings, {epochs:,.0f} model-epochs, {len(failed)} failed")
     print(f"{minutes:.1f} minutes in this run (the paper: 8 to 10 hours on 20 threads)")
 

@@ -32,7 +32,7 @@ from torch.utils.data import DataLoader, Dataset
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.networks import build_network
-from sfumato.learn.targets import fixed
+from sfumato.learn.targets import fixed_targets
 from sfumato.learn.train import Recipe, train
 
 ITEMS, SIDE, CLASSES, BATCH = 2_131, 28, 11, 64
@@ -81,7 +81,7 @@ def made_up() -> tuple[Examples, LabelSet]:
 
 def ours(name: str, examples: Examples, labels: LabelSet) -> None:
     recipe = Recipe(name, epochs=EPOCHS, batch_size=BATCH)
-    train(recipe, examples, fixed(labels, examples.items))
+    train(recipe, examples, fixed_targets(labels, examples.items))
 
 
 def in_memory(name: str, examples: Examples, labels: LabelSet) -> None:

@@ -21,7 +21,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fit_and_predict
 from sfumato.learn.folds import class_of, k_folds
-from sfumato.learn.sweep import Cell, Done, Progress, run_sweep, seconds_left
+from sfumato.learn.sweep import Cell, FinishedCell, Progress, run_sweep, seconds_left
 from sfumato.learn.train import Recipe
 
 FOLDS = 3
@@ -65,8 +65,10 @@ def main(data: Path, folder: Path) -> None:
     measured = {}
     for place, arm in enumerate(arms):
         done = results[place * FOLDS : (place + 1) * FOLDS]
-        assert all(isinstance(result, Done) for result in done), done
-        rows = [result.arrays()["predictions"] for result in done if isinstance(result, Done)]
+        assert all(isinstance(result, FinishedCell) for result in done), done
+        rows = [
+            result.arrays()["predictions"] for result in done if isinstance(result, FinishedCell)
+        ]
         measured[arm] = measures(np.concatenate(rows).astype(np.float64), held_out, truth)
     print(f"{'held out, all 10,000 images':38}{'hard':>8}{'human':>8}   paper 1, 8 large networks")
     for name, hard in measured["hard"].items():

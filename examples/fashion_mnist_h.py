@@ -28,7 +28,7 @@ from sfumato.labels.signals import entropy
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fit_and_predict
 from sfumato.learn.folds import class_of, stratified_split
-from sfumato.learn.sweep import Cell, Done, Progress, run_sweep, seconds_left
+from sfumato.learn.sweep import Cell, FinishedCell, Progress, run_sweep, seconds_left
 from sfumato.learn.train import Recipe
 
 SEEDS = 6
@@ -84,7 +84,7 @@ def report(arms: dict[str, LabelSet], human: LabelSet, splits: list, results: li
         rows = []
         for seed, split in enumerate(splits):
             done = results[place * SEEDS + seed]
-            assert isinstance(done, Done), done
+            assert isinstance(done, FinishedCell), done
             model = done.arrays()["predictions"].astype(np.float64)
             people = human.take(split.test).probs
             logits = np.log(np.maximum(model, 1e-12))

@@ -9,7 +9,7 @@ from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions, read_classes
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.labels.files import read_labels
-from sfumato.labels.simulate.held_out import HOLD_OUT, HeldOut, held_out_check
+from sfumato.labels.simulate.held_out import HOLD_OUT, HeldOutCheck, held_out_check
 from sfumato.labels.simulate.top_two import HABITS
 
 
@@ -46,7 +46,7 @@ def main(data: Path, splits: int) -> None:
             )
 
 
-def counted(checks: list[HeldOut], place: int) -> str:
+def counted(checks: list[HeldOutCheck], place: int) -> str:
     """How often a marginal is within its interval, and its difference around 0."""
     found = [check.marginals[place] for check in checks]
     around = sum(one.difference_low <= 0 <= one.difference_high for one in found)

@@ -17,6 +17,10 @@ from typing import Any
 import polars as pl
 import pytest
 import typer.main
+from sfumato.studies.results.page import markdown_table, took
+from sfumato.studies.results.result import CONTROLS
+from sfumato.studies.results.scoreboard import stored_results
+from sfumato.studies.shipped import STUDIES
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
@@ -39,10 +43,6 @@ from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
 from sfumato.studies.arms import ARMS
-from sfumato.studies.results.page import markdown_table, took
-from sfumato.studies.results.result import CONTROLS
-from sfumato.studies.results.scoreboard import stored_results
-from sfumato.studies.shipped import STUDIES
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import Own, Simulated, Study, read_study
 from sfumato.studies.verdicts import counted

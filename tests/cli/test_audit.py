@@ -68,12 +68,20 @@ def test_all_that_is_found_is_in_the_json(run: Run) -> None:
 
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert found["people"]["items"] == 4
-    assert found["original"]["first_that_differ"] == ["c"]
-    assert found["pictures"]["leakage"][0]["items"] == 1
-    assert found["data_map"]["regions"]["ambiguous"]["items"] == 4
-    assert [row["arm"] for row in found["leaderboard"]] == ["better", "model"]
-    assert {row["model"] for row in found["alignment"]} == {"model", "better", "dynamics"}
+    numbers = {
+        (row["metric"], row["arm"], row["part"], row["stratum"]): row["value"]
+        for row in found["estimates"]
+        if not row["second"]
+    }
+    assert numbers["items", "", "", "all"] == 4
+    assert numbers["modes_differ", "", "", "all"] == 1
+    assert numbers["leaked_pictures", "", "test", "all"] == 1
+    assert numbers["ambiguous_share", "dynamics", "training", "all"] == 1
+    assert (
+        numbers["cross_entropy", "better", "", "all"] < numbers["cross_entropy", "model", "", "all"]
+    )
+    doubts = {arm for metric, arm, *_ in numbers if metric == "spearman_entropy_confidence"}
+    assert doubts == {"model", "better", "dynamics"}
     assert found["simulated"] is False and found["written"] is None
 
 

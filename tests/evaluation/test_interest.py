@@ -67,9 +67,9 @@ def named(probs: NDArray[np.float64]) -> LabelSet:
 def test_planted_items_get_their_kinds() -> None:
     assert kinds() == {
         "unanimous": None,
-        "slip": "annotator noise",
-        "blur": "noisy image",
-        "two": "true ambiguity",
+        "slip": "few strays",
+        "blur": "answers spread",
+        "two": "two readings",
         "three": None,
     }
 
@@ -84,7 +84,7 @@ def test_unsure_marks_decide_where_they_are_known() -> None:
     doubtful = kinds(unsure=np.ones(5))
 
     assert sure["blur"] is None
-    assert sure["slip"] == "annotator noise"
+    assert sure["slip"] == "few strays"
     assert doubtful["slip"] is None
 
 
@@ -114,8 +114,8 @@ def test_first_kind_that_fits_counts() -> None:
     found = kinds(human=torn, confidence=one, variability=one, unsure=one, rules=PEOPLE_ONLY)
     sure = kinds(human=torn, confidence=one, variability=one, unsure=0 * one, rules=PEOPLE_ONLY)
 
-    assert list(found.values()) == ["noisy image"]
-    assert list(sure.values()) == ["true ambiguity"]
+    assert list(found.values()) == ["answers spread"]
+    assert list(sure.values()) == ["two readings"]
 
 
 def test_thresholds_include_their_value() -> None:
@@ -130,7 +130,7 @@ def test_thresholds_include_their_value() -> None:
         rules=rules,
     )
 
-    assert list(found.values()) == ["annotator noise", "true ambiguity", "true ambiguity"]
+    assert list(found.values()) == ["few strays", "two readings", "two readings"]
 
 
 def test_samples_are_the_clearest_of_each_kind() -> None:
@@ -146,10 +146,10 @@ def test_samples_are_the_clearest_of_each_kind() -> None:
     chosen = samples_of_interest(found, count=2)
 
     assert chosen.select("item", "kind").rows() == [
-        ("i1", "annotator noise"),
-        ("i0", "annotator noise"),
-        ("i3", "true ambiguity"),
-        ("i2", "true ambiguity"),
+        ("i1", "few strays"),
+        ("i0", "few strays"),
+        ("i3", "two readings"),
+        ("i2", "two readings"),
     ]
 
 

@@ -204,6 +204,39 @@ def test_intervals_over_seeds_are_wider_where_seeds_differ() -> None:
     assert spans[0] > 2 * spans[1] > 0
 
 
+def test_a_failed_run_leaves_every_step_the_seeds_that_both_sides_have() -> None:
+    original, human = shifted_world()
+    vote = majority_labels(human, "error")
+    learnt = {
+        "original": {0: original, 1: original, 2: wrong_on(original, list(range(50, 90)))},
+        "majority": {1: vote, 2: vote},
+        "soft": {0: human, 1: human},
+        "smoothed": {},
+    }
+
+    found = mode_shift(learnt, original=original, human=human, rng=np.random.default_rng(0))
+
+    step = gain(found.gains, "majority")
+    assert (step.total.seeds, step.by_mode.seeds, step.by_softness.seeds) == ((0, 1), (1, 2), (1,))
+    assert step.total.value == pytest.approx(0.15)
+    assert step.by_mode.value == pytest.approx(0.25)  # of both seeds: 30 and 70 of 200
+    assert step.share_by_mode.seeds == (1,)
+    assert step.share_by_mode.value == pytest.approx(1)
+    assert {row.trained_on for row in found.rows} == {"original", "majority", "soft"}
+    assert found.seeds == 3
+
+
+def test_without_any_run_of_the_vote_only_what_needs_it_is_undefined() -> None:
+    original, human = shifted_world()
+    learnt = {"original": {0: original}, "majority": {}, "soft": {0: human}}
+
+    found = mode_shift(learnt, original=original, human=human, rng=np.random.default_rng(0))
+
+    step = gain(found.gains, "majority")
+    assert step.total.value == pytest.approx(0.15)
+    assert np.isnan(step.by_mode.value) and np.isnan(step.by_softness.value)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

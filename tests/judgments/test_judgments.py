@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, duplicated, judgments_from, select
+from sfumato.judgments.judgments import Judgments, judgments_from, mark_duplicates, select
 from sfumato.judgments.question import ask
 
 QUESTION = ask("choose-one", ["cat", "dog"])
@@ -24,11 +24,11 @@ def judged(*rows: tuple[str, str | None, str], answer: str = '"cat"') -> Judgmen
 def test_session_in_the_file_twice_is_a_duplicate_the_second_time() -> None:
     both = judged(*[(item, "ann", "first") for item in "123123"])
 
-    assert duplicated(both).tolist() == [False] * 3 + [True] * 3
+    assert mark_duplicates(both).tolist() == [False] * 3 + [True] * 3
 
 
 def test_anonymous_answers_are_never_duplicates() -> None:
-    assert not duplicated(judged(("1", None, "first"), ("1", None, "first"))).any()
+    assert not mark_duplicates(judged(("1", None, "first"), ("1", None, "first"))).any()
 
 
 def test_only_first_views_make_labels_unless_more_is_asked_for() -> None:

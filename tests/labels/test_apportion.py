@@ -6,7 +6,7 @@ from math import floor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.labels.alter import apportioned
+from sfumato.labels.alter import apportion
 
 SIZES = st.lists(st.integers(0, 60), min_size=1, max_size=12)
 SHARES = st.lists(st.integers(1, 20), min_size=1, max_size=3)
@@ -16,7 +16,7 @@ SHARES = st.lists(st.integers(1, 20), min_size=1, max_size=3)
 def test_sums_are_right_both_ways_and_nothing_is_off_by_one_or_more(
     sizes: list[int], shares: list[int]
 ) -> None:
-    table = apportioned(sizes, [share / sum(shares) for share in shares])
+    table = apportion(sizes, [share / sum(shares) for share in shares])
 
     assert table.sum(axis=1).tolist() == sizes
     for part, share in enumerate(shares):
@@ -30,8 +30,8 @@ def test_sums_are_right_both_ways_and_nothing_is_off_by_one_or_more(
 def test_shares_need_not_sum_to_one(sizes: list[int], shares: list[int]) -> None:
     fractions = [share / sum(shares) for share in shares]
 
-    assert apportioned(sizes, shares).tolist() == apportioned(sizes, fractions).tolist()
+    assert apportion(sizes, shares).tolist() == apportion(sizes, fractions).tolist()
 
 
 def test_published_sizes_of_3045_items_are_met() -> None:
-    assert apportioned([3045], (0.7, 0.15, 0.15)).tolist() == [[2131, 457, 457]]
+    assert apportion([3045], (0.7, 0.15, 0.15)).tolist() == [[2131, 457, 457]]

@@ -15,7 +15,7 @@ from sfumato.learn.fit import (
     kept_weights,
 )
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, Done, Failed, run_sweep
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, run_sweep
 from sfumato.learn.train import Optimizer, Recipe
 
 CLASSES = ("light", "dark")
@@ -88,7 +88,7 @@ def test_same_seed_gives_the_same_numbers_alone_on_cores_and_on_a_cluster(
     assert not np.array_equal(alone[0].arrays["predictions"], alone[1].arrays["predictions"])
     for swept in (on_cores, on_cluster):
         for one, other in zip(swept, alone, strict=True):
-            assert isinstance(one, Done)
+            assert isinstance(one, FinishedCell)
             assert one.scores == other.scores
             for name, array in one.arrays().items():
                 assert np.array_equal(array, other.arrays[name]), name
@@ -183,6 +183,6 @@ def test_bad_cells_are_recorded_with_their_reason_and_the_rest_goes_on(tmp_path:
     results = run_sweep([*cells, Cell("good", fit_and_predict, good)], tmp_path, workers=2)
 
     for name, result in zip(bad, results, strict=False):
-        assert isinstance(result, Failed)
+        assert isinstance(result, FailedCell)
         assert name.strip() in result.reason
-    assert isinstance(results[-1], Done)
+    assert isinstance(results[-1], FinishedCell)

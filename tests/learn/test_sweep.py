@@ -27,8 +27,8 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.sweep import (
     Cell,
     CellResult,
-    Done,
-    Failed,
+    FailedCell,
+    FinishedCell,
     Progress,
     fingerprint,
     run_sweep,
@@ -36,7 +36,7 @@ from sfumato.learn.sweep import (
     work_per_second,
 )
 from sfumato.learn.sweep.engines import attempt
-from sfumato.learn.sweep.store import Encoded
+from sfumato.learn.sweep.store import EncodedCell
 from sfumato.provenance import Step
 
 KILL_SWEEP = Path(__file__).parent.parent.parent / "benchmarks" / "kill_sweep.py"
@@ -135,13 +135,13 @@ def seeds(function: Any, count: int, **inputs: Any) -> list[Cell]:
     return [Cell(f"seed {seed}", function, {"seed": seed, **inputs}) for seed in range(count)]
 
 
-def done(result: Done | Failed) -> Done:
-    assert isinstance(result, Done), result
+def done(result: FinishedCell | FailedCell) -> FinishedCell:
+    assert isinstance(result, FinishedCell), result
     return result
 
 
-def failed(result: Done | Failed) -> Failed:
-    assert isinstance(result, Failed), result
+def failed(result: FinishedCell | FailedCell) -> FailedCell:
+    assert isinstance(result, FailedCell), result
     return result
 
 
@@ -404,7 +404,13 @@ def test_failed_cells_say_why_and_the_others_go_on(
 
     results = run_sweep(seeds(unlucky, 5), tmp_path, **where)
 
-    assert [isinstance(result, Done) for result in results] == [True, False, False, False, True]
+    assert [isinstance(result, FinishedCell) for result in results] == [
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
     assert failed(results[1]).reason == "The model diverged in epoch 3."
     assert failed(results[2]).reason.startswith("ZeroDivisionError: division by zero (")
     assert 'in unlucky: return CellResult({"ratio": seed / 0}))' in failed(results[2]).reason
@@ -444,7 +450,7 @@ def test_result_that_cannot_be_kept_is_a_failure(
 def test_cell_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
     results = run_sweep(seeds(deadly, 6), tmp_path, workers=2)
 
-    assert [result.cell.name for result in results if isinstance(result, Failed)] == ["seed 1"]
+    assert [result.cell.name for result in results if isinstance(result, FailedCell)] == ["seed 1"]
     assert "TerminatedWorkerError" in failed(results[1]).reason
 
 
@@ -453,7 +459,7 @@ def test_process_that_grew_is_replaced_without_a_word(tmp_path: Path) -> None:
         warnings.simplefilter("always")
         results = run_sweep(seeds(grows, 8), tmp_path, workers=2)
 
-    assert all(isinstance(result, Done) for result in results)
+    assert all(isinstance(result, FinishedCell) for result in results)
     assert not seen
 
 
@@ -508,7 +514,7 @@ def test_cell_computes_with_one_thread_where_nobody_set_it_before(
     finally:
         torch.set_num_threads(before)
 
-    assert isinstance(outcome, Encoded)
+    assert isinstance(outcome, EncodedCell)
     assert json.loads(outcome.record)["scores"]["threads"] == 1
 
 

@@ -24,13 +24,13 @@ from sfumato.labels.alter import (
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, hard_labels
 from sfumato.learn.targets import (
     Targets,
-    distilled,
-    fixed,
+    distil,
+    fixed_targets,
     in_fill_crowd,
     judgments_on,
     one_annotator,
     one_of_pool,
-    sampled,
+    sampled_targets,
     votes_of_m,
     with_extra_class,
 )
@@ -80,8 +80,8 @@ def draws(targets: Targets, epochs: int, seed: int = 0) -> NDArray[np.float32]:
 
 
 KINDS: dict[str, Callable[[LabelSet], Targets]] = {
-    "fixed": lambda labels: fixed(labels, labels.items),
-    "sampled": lambda labels: sampled(labels, labels.items),
+    "fixed": lambda labels: fixed_targets(labels, labels.items),
+    "sampled": lambda labels: sampled_targets(labels, labels.items),
     "one annotator": lambda labels: one_annotator(
         in_fill_crowd(crowd_of([0, 0, 1], "".join(labels.items[:2])), labels), labels.items
     ),
@@ -122,7 +122,7 @@ def test_fixed_targets_are_the_labels_and_use_no_randomness() -> None:
     labels = labels_of("abc")
     source = generator()
 
-    targets = fixed(labels, "cab")
+    targets = fixed_targets(labels, "cab")
     rows = targets.draw(source)
 
     assert rows.numpy() == pytest.approx(labels.probs[[2, 0, 1]], abs=1e-7)
@@ -134,7 +134,7 @@ def test_fixed_targets_are_the_labels_and_use_no_randomness() -> None:
 def test_sampled_targets_are_one_hot_and_converge_to_the_labels() -> None:
     labels = labels_of("abcdefgh")
 
-    rows = draws(sampled(labels, "hgfedcba"), 4000)
+    rows = draws(sampled_targets(labels, "hgfedcba"), 4000)
 
     assert set(np.unique(rows)) == {0, 1}
     assert (rows.sum(axis=2) == 1).all()
@@ -145,7 +145,7 @@ def test_sampled_targets_are_one_hot_and_converge_to_the_labels() -> None:
 def test_sampled_targets_never_show_a_class_without_mass() -> None:
     labels = labels_of("abcdefghijklmnop", 5)
 
-    rows = draws(sampled(labels, labels.items), 500)
+    rows = draws(sampled_targets(labels, labels.items), 500)
 
     assert (labels.probs == 0).any()
     assert not rows[:, labels.probs == 0].any()
@@ -154,7 +154,7 @@ def test_sampled_targets_never_show_a_class_without_mass() -> None:
 def test_sampled_targets_draw_items_independently() -> None:
     labels = labels_with(("a", "b"), ("x", "y"), [[0.5, 0.5], [0.5, 0.5]])
 
-    rows = draws(sampled(labels, "ab"), 4000)
+    rows = draws(sampled_targets(labels, "ab"), 4000)
 
     assert (rows[:, 0, 0] * rows[:, 1, 0]).mean() == pytest.approx(0.25, abs=0.03)
 
@@ -167,7 +167,7 @@ def test_the_ends_of_a_class_are_drawn_right_also_in_a_row_short_of_one(
     drawn = torch.tensor([[number]], dtype=torch.float64)
     monkeypatch.setattr(torch, "rand", lambda *shape, **options: drawn)
 
-    row = sampled(labels, "a").draw(generator())
+    row = sampled_targets(labels, "a").draw(generator())
 
     assert row.argmax() == chosen
 
@@ -226,8 +226,8 @@ def test_a_pool_larger_than_an_items_judgments_is_an_error_or_keeps_them() -> No
 
 
 MAKE: dict[str, Callable[[str], Targets]] = {
-    "fixed": lambda items: fixed(labels_of("abc"), items),
-    "sampled": lambda items: sampled(labels_of("abc"), items),
+    "fixed": lambda items: fixed_targets(labels_of("abc"), items),
+    "sampled": lambda items: sampled_targets(labels_of("abc"), items),
     "one annotator": lambda items: one_annotator(crowd_of([0, 1, 2], "abcd"), items),
 }
 
@@ -282,7 +282,7 @@ ALTERED: dict[str, LabelSet] = {
     "sharpened": temperature(PEOPLE, 0.5),
     "class-level": class_level(PEOPLE, ORIGINAL),
     "in-filled": in_fill(labels_of("bd"), ORIGINAL),
-    "distilled": distilled([PEOPLE, ORIGINAL]),
+    "distilled": distil([PEOPLE, ORIGINAL]),
     "none of these": with_extra_class(PEOPLE, "none"),
 }
 
@@ -291,11 +291,11 @@ ALTERED: dict[str, LabelSet] = {
 def test_every_altered_label_set_is_a_target(name: str) -> None:
     labels = ALTERED[name]
 
-    rows = fixed(labels, "fedcba").draw(generator())
+    rows = fixed_targets(labels, "fedcba").draw(generator())
 
     assert rows.sum(dim=1).numpy() == pytest.approx(1, abs=1e-6)
     assert rows.flip(0).numpy() == pytest.approx(labels.probs, abs=1e-7)
-    assert fixed(labels, "fedcba").provenance[:-1] == labels.provenance
+    assert fixed_targets(labels, "fedcba").provenance[:-1] == labels.provenance
 
 
 def test_an_extra_class_has_no_mass_and_a_name_of_its_own() -> None:
@@ -303,7 +303,7 @@ def test_an_extra_class_has_no_mass_and_a_name_of_its_own() -> None:
 
     assert wider.classes == (*CLASSES, "none")
     assert (wider.probs[:, :3] == PEOPLE.probs).all()
-    assert not sampled(wider, wider.items).draw(generator())[:, 3].any()
+    assert not sampled_targets(wider, wider.items).draw(generator())[:, 3].any()
     with pytest.raises(DataError, match="have a class 'dog' already"):
         with_extra_class(PEOPLE, "dog")
 
@@ -312,7 +312,7 @@ def test_distilled_labels_are_the_mean_joined_by_item_and_class() -> None:
     other = labels_with(("b", "a"), ("frog", "cat", "dog"), [[1, 0, 0], [0, 0.5, 0.5]])
     first = labels_with(("a", "b"), CLASSES, [[1, 0, 0], [0, 1, 0]])
 
-    mean = distilled([first, other])
+    mean = distil([first, other])
 
     assert mean.items == ("a", "b")
     assert mean.probs.tolist() == [[0.75, 0.25, 0], [0, 0.5, 0.5]]
@@ -333,7 +333,7 @@ def test_predictions_that_do_not_match_are_refused(
     predictions: list[LabelSet], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        distilled(predictions)
+        distil(predictions)
 
 
 def test_judgments_on_items_are_theirs_and_an_unjudged_item_is_named() -> None:
@@ -417,7 +417,7 @@ def test_mean_of_the_eight_networks_is_as_far_from_people_as_recomputed(data_fol
         for path in sorted((data_folder / "cifar10h-predictions").glob("*.npz"))
     ]
 
-    mean = distilled(networks)
+    mean = distil(networks)
 
     assert len(networks) == 8
     assert -(human * np.log(mean.probs)).sum(axis=1).mean() == pytest.approx(0.407, abs=5e-4)

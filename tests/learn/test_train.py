@@ -8,8 +8,8 @@ import torch
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.learn.examples import Examples, predict
-from sfumato.learn.targets import fixed, sampled
-from sfumato.learn.train import Recipe, Trained, train
+from sfumato.learn.targets import fixed_targets, sampled_targets
+from sfumato.learn.train import Recipe, TrainedNetwork, train
 
 CLASSES = ("light", "dark")
 FAST = Recipe("simple-ffn", epochs=5, batch_size=16, learning_rate=0.01)
@@ -24,16 +24,16 @@ def two_kinds(count: int = 64, seed: int = 0) -> tuple[Examples, LabelSet]:
     return Examples(items, pixels.astype(np.uint8)), hard_labels(items, CLASSES, chosen)
 
 
-def fit(recipe: Recipe = FAST, **options: Any) -> Trained:
+def fit(recipe: Recipe = FAST, **options: Any) -> TrainedNetwork:
     examples, labels = two_kinds()
-    return train(recipe, examples, fixed(labels, examples.items), **options)
+    return train(recipe, examples, fixed_targets(labels, examples.items), **options)
 
 
-def weights(trained: Trained) -> list[np.ndarray[Any, Any]]:
+def weights(trained: TrainedNetwork) -> list[np.ndarray[Any, Any]]:
     return [tensor.numpy() for tensor in trained.network.state_dict().values()]
 
 
-def same(first: Trained, second: Trained) -> bool:
+def same(first: TrainedNetwork, second: TrainedNetwork) -> bool:
     pairs = zip(weights(first), weights(second), strict=True)
     return all(np.array_equal(one, two) for one, two in pairs)
 
@@ -51,13 +51,15 @@ def test_network_learns_the_distribution_and_not_only_its_mode() -> None:
     soft = LabelSet(labels.items, CLASSES, 0.4 * labels.probs + 0.3)  # 0.7 and 0.3
 
     recipe = replace(FAST, epochs=60)
-    found = predict(train(recipe, examples, fixed(soft, examples.items)).network, examples, CLASSES)
+    found = predict(
+        train(recipe, examples, fixed_targets(soft, examples.items)).network, examples, CLASSES
+    )
 
     assert np.abs(found.probs - soft.probs).mean() < 0.06
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-@pytest.mark.parametrize("kind", [fixed, sampled])
+@pytest.mark.parametrize("kind", [fixed_targets, sampled_targets])
 def test_same_seed_gives_the_same_weights_and_another_seed_others(
     optimizer: Any, kind: Any
 ) -> None:
@@ -178,7 +180,7 @@ def test_targets_of_other_items_are_refused() -> None:
     _, labels = two_kinds(seed=1)
 
     with pytest.raises(DataError, match="different items"):
-        train(FAST, examples, fixed(labels, labels.items))
+        train(FAST, examples, fixed_targets(labels, labels.items))
 
 
 def test_number_of_threads_outside_changes_nothing_and_stays() -> None:
@@ -190,9 +192,9 @@ def test_number_of_threads_outside_changes_nothing_and_stays() -> None:
     labels = hard_labels(items, CLASSES, np.arange(64) % 2)
     try:
         torch.set_num_threads(1)
-        one = train(lenet, examples, fixed(labels, items))
+        one = train(lenet, examples, fixed_targets(labels, items))
         torch.set_num_threads(2)
-        two = train(lenet, examples, fixed(labels, items))
+        two = train(lenet, examples, fixed_targets(labels, items))
 
         assert same(one, two)
         assert torch.get_num_threads() == 2

@@ -11,7 +11,7 @@ import pytest
 from sfumato.errors import UnknownName
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.judgments import COLUMNS, Judgments, Rejected, Remark, select
+from sfumato.judgments.judgments import COLUMNS, Judgments, RejectedRow, Remark, select
 from sfumato.judgments.quality import apply_rules, rule_with
 from sfumato.judgments.question import ask
 from sfumato.labels.agreement import Agreement
@@ -55,7 +55,7 @@ JUDGMENTS = Judgments(
             "gold": [None, "dog", None, None],
         }
     ),
-    rejected=(Rejected("votes.csv", 7, "answer", "no class", "?"),),
+    rejected=(RejectedRow("votes.csv", 7, "answer", "no class", "?"),),
     remarks=(Remark("one session twice", 2),),
 )
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfumato.studies.run import run_study
 from sfumato.studies.study import read_study
 
 ITEMS = 60
@@ -43,7 +42,7 @@ split = [0.6, 0.2, 0.2]
 fgsm = [8]
 corruptions = ["contrast"]
 attacked_items = 10
-draws = 50
+draws = 100
 
 [own]
 images = "pictures"
@@ -65,7 +64,9 @@ stop_after = 2
 @pytest.fixture(scope="session")
 def own_run(own_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run of it."""
+    from sfumato.studies.run import run_study
+
     folder = tmp_path_factory.mktemp("run") / "lights"
-    done = run_study(read_study(own_study), folder, data=None)
-    assert (done.done, done.failed) == (6, 0)
+    run = run_study(read_study(own_study), folder)
+    assert "failed" not in run.tables
     return folder

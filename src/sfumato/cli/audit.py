@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import (
+    format_interval,
+    notify,
+    print_json,
+    print_leaderboard,
+    print_line,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
-    from sfumato.studies.audit_files import AuditedFiles, AuditSettings, AuditSources
+    from sfumato.studies.audit import Audit
+    from sfumato.studies.audit_sources import AuditSettings, AuditSources
 
 __all__ = ["audit"]
 
@@ -77,7 +85,7 @@ def audit(
 ) -> None:
     """Duplicates, leakage, label variation, mode shift, data maps, alignment of models."""
     from sfumato.judgments.formats.reading import read_classes
-    from sfumato.studies.audit_files import AuditSettings, AuditSources, named_predictions
+    from sfumato.studies.audit_sources import AuditSettings, AuditSources, named_predictions
 
     if report and output is None:
         raise typer.BadParameter("--report needs a folder to draw into: -o FOLDER.")
@@ -105,21 +113,19 @@ def audit(
     _tell(audited, written, output, as_json=as_json)
 
 
-def _audited(sources: "AuditSources", settings: "AuditSettings") -> "AuditedFiles":
-    from sfumato.studies.audit_files import audit_files
+def _audited(sources: "AuditSources", settings: "AuditSettings") -> "Audit":
+    from sfumato.studies import audit as audits
 
     with progress("Auditing") as advance:
-        audited = audit_files(sources, settings, advance=advance)
+        audited = audits.audit(sources, settings, advance=advance)
     for remark in audited.remarks:
-        say(remark)
+        notify(remark)
     return audited
 
 
-def _write(
-    audited: "AuditedFiles", sources: "AuditSources", folder: Path, *, report: bool
-) -> list[str]:
+def _write(audited: "Audit", sources: "AuditSources", folder: Path, *, report: bool) -> list[str]:
     """Write the tables, and the page where it is asked for; the names of what was written."""
-    from sfumato.studies.audit_files import draw_audit, write_audit
+    from sfumato.studies.audit import draw_audit, write_audit
 
     written = write_audit(audited, folder)
     if report:
@@ -128,50 +134,44 @@ def _write(
     return written
 
 
-def _tell(
-    audited: "AuditedFiles", written: Sequence[str], folder: Path | None, *, as_json: bool
-) -> None:
-    from sfumato.studies.audit_files import told
+def _tell(audited: "Audit", written: Sequence[str], folder: Path | None, *, as_json: bool) -> None:
+    from sfumato.studies.audit import audit_values
 
-    found = {**told(audited), "written": None if folder is None else str(folder)}
     if as_json:
-        print_json(found)
+        print_json({**audit_values(audited), "written": None if folder is None else str(folder)})
         return
-    _show(found)
+    _show(audited)
     if folder is not None:
         typer.echo(f"\nWrote {', '.join(written)} to {folder}.")
 
 
-def _show(found: Mapping[str, Any]) -> None:
-    import sfumato.cli.show as show
-
-    parts: dict[str, list[str]] = {}
-    for one in found["findings"]:
-        parts.setdefault(one["part"], []).append(one["text"])
-    if found["simulated"]:
-        show.say("SIMULATED people or models are behind these numbers.\n")
-    for number, (part, texts) in enumerate(parts.items()):
-        show.say(f"\n{part}" if number else part)
-        for text in texts:
-            show.say(f"- {text}")
+def _show(audited: "Audit") -> None:
+    rows = {
+        name: audited.tables[name].to_dicts() if name in audited.tables else []
+        for name in ("strata", "leaderboard", "correlations")
+    }
+    if audited.simulated:
+        print_line("SIMULATED people or models are behind these numbers.\n")
+    for number, (part, findings) in enumerate(audited.findings.items()):
+        print_line(f"\n{part}" if number else part)
+        for one in findings:
+            print_line(f"- {one.text}")
         if part == "People":
-            _strata(found["people"]["strata"])
-        if part == "Models" and "leaderboard" in found:
-            show.leaderboard(found["leaderboard"])
-    _correlations(found.get("correlations", []))
+            _strata(rows["strata"])
+        if part == "Models" and rows["leaderboard"]:
+            print_leaderboard(rows["leaderboard"])
+    _correlations(rows["correlations"])
 
 
 def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
-    import sfumato.cli.show as show
-
-    show.tabulate(
+    print_table(
         "Strata of label variation, with 95 % intervals over items",
         ("stratum", "items", "share"),
         [
             (
                 row["stratum"],
                 f"{row['items']:,}",
-                show.bracketed(row["share"], row["low"], row["high"]),
+                format_interval(row["share"], row["low"], row["high"]),
             )
             for row in rows
         ],
@@ -179,16 +179,14 @@ def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
-    import sfumato.cli.show as show
-
-    show.tabulate(
+    print_table(
         "Signals of ambiguity: rank correlations with 95 % intervals over items",
         ("first", "second", "rho", "items"),
         [
             (
                 row["first"],
                 row["second"],
-                show.bracketed(row["rho"], row["low"], row["high"]),
+                format_interval(row["rho"], row["low"], row["high"]),
                 f"{row['items']:,}",
             )
             for row in rows

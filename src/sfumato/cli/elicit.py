@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import notify, print_json, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError, MissingPackage, UnknownName
 
@@ -166,9 +165,9 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/"
     key = f"key {os.environ[admin_key_env]}" if is_new_key else f"key in {admin_key_env}"
-    say(f"Serving {folder} at {address} (Ctrl-C stops it).")
-    say(way_in(folder, address))
-    say(f"Dashboard: {address}admin/ ({key}).")
+    notify(f"Serving {folder} at {address} (Ctrl-C stops it).")
+    notify(way_in(folder, address))
+    notify(f"Dashboard: {address}admin/ ({key}).")
     factory = f"{__name__}:{make_served_app.__name__}"
     run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
 

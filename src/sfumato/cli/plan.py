@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.progress import progress
+from sfumato.cli.printing import print_json, print_line, print_table, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from sfumato.planning.advise import Advice, Task
     from sfumato.planning.cost import Cost
     from sfumato.planning.pilot import Piloted
-
-__all__ = ["plan"]
 
 Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
 Classes = Annotated[int, typer.Option("--classes", help="How many classes there are.")]
@@ -212,13 +209,11 @@ def _whole(text: str) -> int:
 
 
 def _show(found: dict[str, Any], advice: "Advice") -> None:
-    from sfumato.cli.show import say, tabulate
-
     kept = "" if advice.kept is None else f" with {advice.kept} classes an answer"
     sure = "" if advice.probability is None else f" (probability {advice.probability:.2f})"
-    say(f"Collect {advice.form} answers{kept}{sure}.")
+    print_line(f"Collect {advice.form} answers{kept}{sure}.")
     for reason in advice.reasons:
-        say(f"- {reason}")
+        print_line(f"- {reason}")
     rows = [
         (
             each.form if each.kept is None else f"{each.form} ({each.kept} classes)",
@@ -230,12 +225,12 @@ def _show(found: dict[str, Any], advice: "Advice") -> None:
         for each in advice.alternatives
     ]
     header = ("form", "probability", "people an item", "similarity recovered", "cost of all")
-    tabulate("Alternatives, by simulated people", header, rows)
+    print_table("Alternatives, by simulated people", header, rows)
     information = [
         (form, f"{each['constraints']:,}", f"{each['ratio']:.4f}")
         for form, each in found["information"].items()
     ]
-    tabulate("What an answer tells", ("form", "comparisons fixed", "share of all"), information)
+    print_table("What an answer tells", ("form", "comparisons fixed", "share of all"), information)
     if advice.first:
         shown = ", ".join(advice.first[:10])
-        say(f"\nAsk first about {len(advice.first)} items: {shown} …")
+        print_line(f"\nAsk first about {len(advice.first)} items: {shown} …")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.progress import progress, say
+from sfumato.cli.printing import notify, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 
@@ -79,10 +79,10 @@ def run(
         raise DataError("--measured is for --dry-run: a run takes the time it takes.")
     folder = output or Path("runs") / chosen.name
     with _shown(chosen) as show:
-        runner = Runner(data_folder(), engine, scheduler, show, say)
+        runner = Runner(data_folder(), engine, scheduler, show, notify)
         done = run_study(chosen, folder, runner)
     if "failed" in done.tables:
-        say(f"{len(done.tables['failed'])} cells failed; see the report.")
+        notify(f"{len(done.tables['failed'])} cells failed; see the report.")
     typer.echo(f"Report: {done.folder / 'report.html'}")
 
 
@@ -163,7 +163,7 @@ def _print_dry_run(study: "Study", measured: Path | None) -> None:
     from sfumato.data.fetch import data_folder
     from sfumato.studies.dry import dry_run
 
-    found = dry_run(study, data=data_folder(), measured=measured, stage=say)
+    found = dry_run(study, data=data_folder(), measured=measured, stage=notify)
     for line in found.lines():
         typer.echo(line)
 

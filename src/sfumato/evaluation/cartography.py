@@ -22,7 +22,7 @@ from scipy.special import entr
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import TIE, require_same_rows, top_class
-from sfumato.labels.alter import apportioned
+from sfumato.labels.alter import apportion
 from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy, non_max_mass
@@ -207,7 +207,7 @@ def difficulty_split(
     groups = {
         key: [strata[key][k] for k in rng.permutation(len(strata[key]))] for key in sorted(strata)
     }
-    sizes = apportioned([len(group) for group in groups.values()], shares)
+    sizes = apportion([len(group) for group in groups.values()], shares)
     parts: tuple[set[str], set[str], set[str]] = set(), set(), set()
     for group, (first, second, _) in zip(groups.values(), sizes, strict=True):
         chosen = (group[:first], group[first : first + second], group[first + second :])
@@ -421,7 +421,7 @@ def _rows(beliefs: Watched) -> NDArray[np.float64]:
 
 PerItem = NDArray[np.float64]  # (items,)
 
-Kind = Literal["annotator noise", "noisy image", "true ambiguity"]
+Kind = Literal["few strays", "answers spread", "two readings"]
 
 FLOOR = 1e-8
 """Probabilities of networks below this count as this: a softmax stored with 32 bits may round
@@ -437,24 +437,24 @@ class InterestRules:
     """
 
     few_strays: float = 0.2
-    """Annotator noise: at most this mass lies off the top class."""
+    """Few strays: at most this mass lies off the top class."""
     few_unsure: float = 0.1
-    """Annotator noise: at most this share of annotators was unsure."""
+    """Few strays: at most this share of annotators was unsure."""
     confident: float = 0.5
-    """Annotator noise: the model's mean probability of its target is at least this, more than
+    """Few strays: the model's mean probability of its target is at least this, more than
     for all other classes together."""
     spread: float = 0.5
-    """Noisy image: the entropy is at least this part of log K, the entropy of knowing nothing."""
+    """Answers spread: the entropy is at least this part of log K, the entropy of knowing nothing."""
     many_unsure: float = 0.5
-    """Noisy image: at least this share of annotators was unsure."""
+    """Answers spread: at least this share of annotators was unsure."""
     two_readings: float = 0.8
-    """True ambiguity: the top two classes hold at least this mass."""
+    """Two readings: the top two classes hold at least this mass."""
     second_reading: float = 0.25
-    """True ambiguity: the second class holds at least this mass."""
+    """Two readings: the second class holds at least this mass."""
     steady: float = 0.5
-    """Annotator noise, noisy image: the variability is at most this quantile."""
+    """Few strays, answers spread: the variability is at most this quantile."""
     volatile: float = 0.5
-    """True ambiguity: the variability is at least this quantile."""
+    """Two readings: the variability is at least this quantile."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -483,15 +483,16 @@ def kinds_of_interest(
     S4 shows three sorts of disputed items (figure 2, chosen by eye). Here an item is *disputed*
     if any mass lies off its top class, and then
 
-    - "annotator noise" (1): few strays from the top class, few unsure, a confident and steady
-      model: somebody slipped, nothing suggests another reading;
-    - "noisy image" (3): answers spread over many classes and many annotators unsure, a steady
-      model: there is no reading. Where nobody recorded being unsure, the top two classes holding
+    - "few strays" (1): few answers off the top class, few unsure, a confident and steady model;
+      the paper calls such items annotator noise;
+    - "answers spread" (3): answers over many classes and many annotators unsure, a steady model;
+      the paper's noisy images. Where nobody recorded being unsure, the top two classes holding
       less than ``two_readings`` stands for it;
-    - "true ambiguity" (2): two classes hold nearly all the mass, the second a good part of it,
-      and the model varies: two readings are valid.
+    - "two readings" (2): two classes hold nearly all the mass, the second a good part of it,
+      and the model varies; the paper's true ambiguity.
 
-    The first kind that fits counts. ``confidence`` and ``variability`` are the mean and standard
+    The names say what the rule saw. Whether somebody slipped or saw something, no label tells: that
+    is for a person who looks at the item. The first kind that fits counts. ``confidence`` and ``variability`` are the mean and standard
     deviation over epochs and seeds of the probability of the target (S4-34); ``unsure`` is the
     share of annotators with an unsure answer (S4-48), NaN where unknown. An item whose model
     numbers are NaN fits only rules that leave the model out. Columns ``item``, ``kind``,
@@ -521,14 +522,14 @@ def kinds_of_interest(
 def samples_of_interest(kinds: pl.DataFrame, *, count: int = 10) -> pl.DataFrame:
     """The ``count`` clearest items of each kind, from ``kinds_of_interest``.
 
-    Clearest are: for annotator noise the highest confidence, for noisy images the highest entropy,
-    for true ambiguity the highest mass of the second class; equal ones by name. Where the model's
+    Clearest are: of few strays the highest confidence, of answers spread the highest entropy, of
+    two readings the highest mass of the second class; equal ones by name. Where the model's
     numbers are unknown they sort last.
     """
     clearest: dict[Kind, str] = {
-        "annotator noise": "confidence",
-        "noisy image": "human_entropy",
-        "true ambiguity": "second_mass",
+        "few strays": "confidence",
+        "answers spread": "human_entropy",
+        "two readings": "second_mass",
     }
     return pl.concat(
         [
@@ -661,13 +662,13 @@ def _fitting(
     of_most = numbers["human_entropy"] / np.log(max(n_classes, 2))
     two = _at_least(numbers["top_two"], rules.two_readings)
     return {
-        "annotator noise": disputed
+        "few strays": disputed
         & _at_least(rules.few_strays, off_top)
         & (silent | (unsure <= rules.few_unsure))
         & confident
         & steady,
-        "noisy image": disputed & _at_least(of_most, rules.spread) & doubted & steady,
-        "true ambiguity": disputed
+        "answers spread": disputed & _at_least(of_most, rules.spread) & doubted & steady,
+        "two readings": disputed
         & two
         & _at_least(numbers["second_mass"], rules.second_reading)
         & volatile,

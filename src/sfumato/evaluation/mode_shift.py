@@ -39,7 +39,7 @@ TESTED_ON = ("original", "majority", "soft")
 sees only the most probable class gives the same number on soft and on majority."""
 
 Values = NDArray[np.float64]  # (seeds, items)
-Scores = Mapping[tuple[str, str, str], Values]  # by training target, test label and metric
+Runs = Mapping[int, LabelSet]  # what a target's networks believe, by seed
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Estimate:
     value: float
     low: float
     high: float
+    seeds: tuple[int, ...] = ()
+    """Of the runs behind it: of a difference, those that both targets have."""
 
     @property
     def clear(self) -> bool:
@@ -103,6 +105,7 @@ class ModeShift:
     network: str
     items: int
     seeds: int
+    """How many there are of any target."""
     modes_differ: int
     """Items whose most frequent human class is not the original label."""
     ties: int
@@ -118,8 +121,27 @@ class ModeShift:
         return self.modes_differ / self.items
 
 
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Values of every run by training target, test label and metric."""
+
+    seeds: Mapping[str, tuple[int, ...]]
+    values: Mapping[tuple[str, str, str], Values]
+
+    def of(self, target: str, on: str, metric: Scorer, seeds: tuple[int, ...]) -> Values:
+        """A row for each of the seeds; higher is better."""
+        rows = [self.seeds[target].index(seed) for seed in seeds]
+        sign = -1.0 if metric.better == "lower" else 1.0
+        return sign * self.values[target, on, metric.name][rows]
+
+    def shared(self, *targets: str) -> tuple[int, ...]:
+        """The seeds that all of the targets have."""
+        first, *others = targets
+        return tuple(s for s in self.seeds[first] if all(s in self.seeds[o] for o in others))
+
+
 def mode_shift(
-    predictions: Mapping[str, Sequence[LabelSet]],
+    predictions: Mapping[str, Runs | Sequence[LabelSet]],
     *,
     original: LabelSet,
     human: LabelSet,
@@ -130,9 +152,11 @@ def mode_shift(
 ) -> ModeShift:
     """Score each training target on each kind of label and divide the gains.
 
-    ``predictions`` gives, for each target a network learnt from, one label set a seed, the seeds
-    in the same order for all. "original" and "majority" must be among the targets: without the
-    majority vote there is no telling the two effects apart. All others are compared with them.
+    ``predictions`` gives, for each target a network learnt from, one label set per seed: by the
+    seed, or as a list with the same seeds in the same order for all. "original" and "majority"
+    must be among the targets: without the majority vote there is no telling the two effects apart.
+    All others are compared with them. Where targets have different seeds, because some runs
+    failed, a step is over those that both of its targets have; without any it is NaN.
 
     Intervals are over seeds and items (``stats.mean_interval``), with a single seed over items
     (bootstrap); steps are paired. The share is a percentile bootstrap over both.
@@ -146,31 +170,33 @@ def mode_shift(
     (1, 'majority', 0.5)
     """
     believed = _aligned(predictions)
-    items = next(iter(believed.values()))[0]
+    items = next(run for runs in believed.values() for run in runs.values())  # all have the same
     _, original = align(items, original)
     _, human = align(items, human)
     chosen = [metric_named(name) for name in metrics]
-    values = _scores(believed, chosen, original=original, human=human)
+    scores = _scores(believed, chosen, original=original, human=human)
+    targets = [target for target, runs in believed.items() if runs]
     agreement = original_agreement(human, original)
     return ModeShift(
         network,
         len(items),
-        len(believed["original"]),
+        len({seed for runs in believed.values() for seed in runs}),
         agreement.differ,
         agreement.tied,
         tuple(
-            ModeRow(target, on, name, _estimate(scores, rng=rng, draws=draws))
-            for (target, on, name), scores in values.items()
+            ModeRow(target, on, name, _estimate(values, scores.seeds[target], rng=rng, draws=draws))
+            for (target, on, name), values in scores.values.items()
+            if len(values)
         ),
         tuple(
-            Relabelling(target, metric.name, _relabelled(values, target, metric, rng, draws))
+            Relabelling(target, metric.name, _relabelled(scores, target, metric, rng, draws))
             for metric in chosen
-            for target in believed
+            for target in targets
         ),
         tuple(
-            _gain(values, target, on, metric, rng, draws)
+            _gain(scores, target, on, metric, rng, draws)
             for metric in chosen
-            for target in believed
+            for target in targets
             if target not in ("original", "majority")
             for on in TESTED_ON
         ),
@@ -195,26 +221,31 @@ def mode_shift_table(found: ModeShift) -> pl.DataFrame:
 
 
 def _relabelled(
-    values: Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
+    scores: _Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Estimate:
-    after, before = (values[target, on, metric.name] for on in ("majority", "original"))
-    return _estimate(_sign(metric) * (after - before), rng=rng, draws=draws)
+    seeds = scores.seeds[target]
+    after, before = (scores.of(target, on, metric, seeds) for on in ("majority", "original"))
+    return _estimate(after - before, seeds, rng=rng, draws=draws)
 
 
 def _gain(
-    values: Scores, target: str, on: str, metric: Scorer, rng: np.random.Generator, draws: int
+    scores: _Scores, target: str, on: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Gain:
-    sign = _sign(metric)
-    base, vote, soft = (
-        sign * values[name, on, metric.name] for name in ("original", "majority", target)
-    )
-    total, by_mode, by_softness = (
-        _estimate(step, rng=rng, draws=draws) for step in (soft - base, vote - base, soft - vote)
-    )
+    def step(first: str, second: str, seeds: tuple[int, ...]) -> Values:
+        return scores.of(first, on, metric, seeds) - scores.of(second, on, metric, seeds)
+
+    steps = []
+    for first, second in ((target, "original"), ("majority", "original"), (target, "majority")):
+        seeds = scores.shared(first, second)
+        steps.append(_estimate(step(first, second, seeds), seeds, rng=rng, draws=draws))
+    total, by_mode, by_softness = steps
     share = Estimate(np.nan, np.nan, np.nan)
-    if total.clear:
-        low, high = _share_interval(vote - base, soft - base, rng=rng, draws=draws)
-        share = Estimate(by_mode.value / total.value, low, high)
+    everywhere = scores.shared(target, "original", "majority")
+    if total.clear and everywhere:
+        part, whole = (step(first, "original", everywhere) for first in ("majority", target))
+        low, high = _share_interval(part, whole, rng=rng, draws=draws)
+        ratio = mean_of_defined(part.mean(axis=0)) / mean_of_defined(whole.mean(axis=0))
+        share = Estimate(ratio, low, high, everywhere)
     sentence = _sentence(target, on, metric.title, total, by_mode, by_softness, share)
     return Gain(target, on, metric.name, total, by_mode, by_softness, share, sentence)
 
@@ -255,38 +286,42 @@ def _shown(estimate: Estimate, *, size: bool = False) -> str:
     return f"{value:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
-def _sign(metric: Scorer) -> float:
-    return -1.0 if metric.better == "lower" else 1.0
-
-
 def _scores(
-    believed: Mapping[str, Sequence[LabelSet]],
+    believed: Mapping[str, Runs],
     metrics: Sequence[Scorer],
     *,
     original: LabelSet,
     human: LabelSet,
-) -> Scores:
+) -> _Scores:
     tested = dict(zip(TESTED_ON, (original, majority_labels(human, "share"), human), strict=True))
-    return {
-        (target, on, metric.name): _values(metric, labels, runs)
-        for metric in metrics
-        for target, runs in believed.items()
-        for on, labels in tested.items()
-    }
+    return _Scores(
+        {target: tuple(runs) for target, runs in believed.items()},
+        {
+            (target, on, metric.name): _values(metric, labels, runs)
+            for metric in metrics
+            for target, runs in believed.items()
+            for on, labels in tested.items()
+        },
+    )
 
 
-def _values(metric: Scorer, labels: LabelSet, runs: Sequence[LabelSet]) -> Values:
+def _values(metric: Scorer, labels: LabelSet, runs: Runs) -> Values:
     if metric.per_item is None or metric.better == "neither":
         raise DataError(
             f"The metric {metric.name!r} is no mean over items with a good side, so gains by it "
             f"cannot be divided. Use some of: {', '.join(DEFAULT_METRICS)}."
         )
-    return np.stack([metric.per_item(labels, run) for run in runs])
+    rows = [metric.per_item(labels, run) for run in runs.values()]
+    return np.array(rows, dtype=np.float64).reshape(len(runs), len(labels))
 
 
-def _estimate(values: Values, *, rng: np.random.Generator, draws: int) -> Estimate:
+def _estimate(
+    values: Values, seeds: tuple[int, ...], *, rng: np.random.Generator, draws: int
+) -> Estimate:
+    if not seeds:
+        return Estimate(np.nan, np.nan, np.nan)
     interval = mean_interval(values, rng=rng, draws=draws)
-    return Estimate(mean_of_defined(values.mean(axis=0)), *interval)
+    return Estimate(mean_of_defined(values.mean(axis=0)), *interval, seeds)
 
 
 def _share_interval(
@@ -300,25 +335,35 @@ def _share_interval(
     return percentile_interval(np.divide(above, below, out=shares, where=below != 0))
 
 
-def _aligned(predictions: Mapping[str, Sequence[LabelSet]]) -> dict[str, list[LabelSet]]:
-    """Every run over the items and classes of the first, in their order."""
+def _aligned(predictions: Mapping[str, Runs | Sequence[LabelSet]]) -> dict[str, Runs]:
+    """Every run over the items and classes of the first, in their order, by seed."""
     for needed in ("original", "majority"):
         if needed not in predictions:
             raise DataError(
                 f"There are no predictions of a model that learnt from {needed!r} labels; without "
                 "them a gain of soft labels may be a shift of modes. Train on them too."
             )
-    n_seeds = len(predictions["original"])
-    for target, runs in predictions.items():
-        if len(runs) != n_seeds or not runs:
+    listed = {t: runs for t, runs in predictions.items() if not isinstance(runs, Mapping)}
+    for target, runs in listed.items():
+        expected = len(predictions["original"])
+        if len(runs) != expected:  # which of them is missing cannot be told
             raise DataError(
-                f"There are {len(runs)} runs of {target!r} and {n_seeds} of 'original'; give the "
-                "same seeds, at least one, in the same order for all."
+                f"There are {len(runs)} runs of {target!r} and {expected} of 'original'; give the "
+                "same seeds in the same order for all, or the runs by their seeds."
             )
-    first = predictions["original"][0]
-    return {
-        target: [align(first, _same_items(first, run, target))[1] for run in runs]
+    believed = {
+        target: dict(runs) if isinstance(runs, Mapping) else dict(enumerate(runs))
         for target, runs in predictions.items()
+    }
+    every = [run for name in ("original", *believed) for run in believed[name].values()]
+    if not every:
+        raise DataError("There are no runs of any target; give at least one of each.")
+    return {
+        target: {
+            seed: align(every[0], _same_items(every[0], run, target))[1]
+            for seed, run in runs.items()
+        }
+        for target, runs in believed.items()
     }
 
 
@@ -326,7 +371,7 @@ def _same_items(first: LabelSet, run: LabelSet, target: str) -> LabelSet:
     more = set(run.items) - set(first.items)
     if more:
         raise DataError(
-            f"A run of {target!r} predicts item {min(more)!r}, which the first run of 'original' "
-            "does not; score all on the same items."
+            f"A run of {target!r} predicts item {min(more)!r}, which the first run does not; score "
+            "all on the same items."
         )
     return run

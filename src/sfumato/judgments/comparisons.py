@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import VIEWS, Rejected, Remark
+from sfumato.judgments.judgments import VIEWS, RejectedRow, Remark
 from sfumato.names import find
 from sfumato.provenance import Provenance
 
@@ -87,7 +87,7 @@ class Comparisons:
 
     question: ComparisonQuestion
     table: pl.DataFrame
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     remarks: tuple[Remark, ...] = ()
     provenance: Provenance = field(default=())
 

@@ -34,7 +34,7 @@ COLUMNS: dict[str, pl.DataType] = {
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedRow:
     """A row that could not be read, kept with the reason."""
 
     file: str
@@ -64,7 +64,7 @@ class Judgments:
 
     question: Question
     table: pl.DataFrame
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     remarks: tuple[Remark, ...] = ()
     provenance: Provenance = field(default=())
 
@@ -119,7 +119,7 @@ def judgments_from(
     *,
     file: str,
     lines: Sequence[int] | NDArray[np.int64],
-    rejected: Sequence[Rejected] = (),
+    rejected: Sequence[RejectedRow] = (),
     remarks: Sequence[Remark] = (),
     provenance: Provenance = (),
 ) -> Judgments:
@@ -139,7 +139,7 @@ def judgments_from(
     reasons = {row: str(error) for row, error in wrong.items()}
     bad = np.isin(index, list(reasons)) if reasons else np.zeros(len(index), dtype=bool)
     aside = [
-        Rejected(
+        RejectedRow(
             file, int(lines[int(at)]), "answer", reasons[int(index[at])], table["answer"][int(at)]
         )
         for at in np.flatnonzero(bad)
@@ -155,7 +155,7 @@ def judgments_from(
     return kept
 
 
-def duplicated(judgments: Judgments) -> NDArray[np.bool_]:
+def mark_duplicates(judgments: Judgments) -> NDArray[np.bool_]:
     """First views of an item that its annotator had already judged, as when a session is run twice.
 
     The earliest row of the file stands. Judgments whose author is unknown are never duplicates.
@@ -171,12 +171,12 @@ def select(judgments: Judgments, keep: Sequence[str] = ()) -> Judgments:
 
     ``keep`` may name ``repeats``, ``checks``, ``practice`` and ``duplicates`` to leave them in.
     """
-    rows = selected(judgments, keep)
+    rows = mark_selected(judgments, keep)
     step = Step("select", {"keep": list(keep), "left_out": int((~rows).sum())})
     return judgments.take(rows, step)
 
 
-def selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.bool_]:
+def mark_selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.bool_]:
     """Which rows ``select`` takes."""
     views = {"repeats": "repeat", "checks": "check", "practice": "practice"}
     unknown = [name for name in keep if name not in (*views, "duplicates")]
@@ -188,7 +188,7 @@ def selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.bool_
     wanted = {"first", *(views[name] for name in keep if name in views)}
     rows = judgments.table["view"].is_in(list(wanted)).to_numpy().copy()
     if "duplicates" not in keep:
-        rows &= ~duplicated(judgments)
+        rows &= ~mark_duplicates(judgments)
     return rows
 
 

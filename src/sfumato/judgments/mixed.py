@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.datasets import pair_of
-from sfumato.judgments.formats.reading import by_line, empty, no_number, read_csv_rows, sound_rows
+from sfumato.judgments.formats.reading import (
+    by_line,
+    flag_empty,
+    flag_no_number,
+    read_csv_rows,
+    sound_rows,
+)
 from sfumato.judgments.formats.writing import whole_file
 from sfumato.judgments.mixes import MixJudgments
 
@@ -201,8 +207,8 @@ def read_mixes(path: Path) -> list[Mix]:
     """
     rows = read_csv_rows(path, needed=FIELDS, progress=lambda done, total: None)
     table = rows.table.with_columns(line=pl.Series(rows.lines, dtype=pl.Int64))
-    flaws = [*(empty(table, name) for name in FIELDS)]
-    flaws.append(no_number(table, "coefficient", low=0, high=1))
+    flaws = [*(flag_empty(table, name) for name in FIELDS)]
+    flaws.append(flag_no_number(table, "coefficient", low=0, high=1))
     table, _, wrong = sound_rows(table, flaws, lines=rows.lines, file=path.name)
     if rows.rejected or wrong:
         first = by_line(rows.rejected, wrong)[0]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from sfumato.judgments.judgments import VIEWS, Rejected, Remark
+from sfumato.judgments.judgments import VIEWS, RejectedRow, Remark
 from sfumato.provenance import Provenance
 
 MIX_TASKS: dict[str, str] = {
@@ -46,7 +46,7 @@ class MixJudgments:
     """
 
     table: pl.DataFrame
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     remarks: tuple[Remark, ...] = ()
     provenance: Provenance = field(default=())
 

@@ -34,7 +34,7 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class Repaired:
+class RepairedAnswer:
     """One answer that was repaired: whose, about what, from what to what, and why."""
 
     item: str
@@ -45,15 +45,15 @@ class Repaired:
 
 
 @dataclass(frozen=True, eq=False)
-class Mended:
+class RepairedTable:
     """A table with its column ``repaired`` filled, and the log of what was done."""
 
     table: pl.DataFrame
-    log: tuple[Repaired, ...]
+    log: tuple[RepairedAnswer, ...]
     remarks: tuple[Remark, ...]
 
 
-def repair_table(table: pl.DataFrame, name: str) -> Mended:
+def repair_table(table: pl.DataFrame, name: str) -> RepairedTable:
     """Apply the repairs called ``name`` to the raw answers of a judgments table.
 
     Answers that an earlier set has repaired are repaired further. Answers that are not JSON
@@ -81,10 +81,10 @@ def repair_table(table: pl.DataFrame, name: str) -> Mended:
     why = so_far.replace_strict(reasons, default=None, return_dtype=pl.String)
     log = _log(table.with_columns(mended.alias("repaired"), why.alias("reason")))
     filled = table.with_columns(pl.coalesce(mended.alias("repaired"), pl.col("repaired")))
-    return Mended(filled, log, _remarks(log, f"repairs {name!r}, version {rules.version}"))
+    return RepairedTable(filled, log, _remarks(log, f"repairs {name!r}, version {rules.version}"))
 
 
-def repair(judgments: Judgments, name: str) -> tuple[Judgments, tuple[Repaired, ...]]:
+def repair(judgments: Judgments, name: str) -> tuple[Judgments, tuple[RepairedAnswer, ...]]:
     """Apply the repairs called ``name``; the judgments one step later, and the log."""
     mended = repair_table(judgments.table, name)
     step = Step(
@@ -144,15 +144,15 @@ def _is_zero(typed: Any) -> bool:
         return False
 
 
-def _log(mended: pl.DataFrame) -> tuple[Repaired, ...]:
+def _log(mended: pl.DataFrame) -> tuple[RepairedAnswer, ...]:
     if "annotator" not in mended.columns:
         mended = mended.with_columns(annotator=pl.lit(None, dtype=pl.String))
     rows = mended.filter(pl.col("reason").is_not_null())
     wanted = rows.select("item", "annotator", "answer", "repaired", "reason")
-    return tuple(Repaired(*row) for row in wanted.iter_rows())
+    return tuple(RepairedAnswer(*row) for row in wanted.iter_rows())
 
 
-def _remarks(log: tuple[Repaired, ...], source: str) -> tuple[Remark, ...]:
+def _remarks(log: tuple[RepairedAnswer, ...], source: str) -> tuple[Remark, ...]:
     counts = Counter(entry.reason for entry in log)
     first = {entry.reason: entry for entry in reversed(log)}
     return tuple(

@@ -246,7 +246,7 @@ def _refuse_ties(labels: LabelSet, top: NDArray[np.bool_], tied: NDArray[np.bool
 # Turn shares of a whole into whole numbers of items, stratum by stratum.
 
 
-def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int64]:
+def apportion(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int64]:
     """Whole numbers (strata, parts) near sizes × shares, whose sums are right both ways.
 
     Each is the product rounded down, or one more; so is each part's total. What does not divide
@@ -254,7 +254,7 @@ def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int
     table exists for up to three parts, and that serving the neediest part first finds it, is the
     theorem of Gale and Ryser on tables of zeros and ones.
 
-    >>> apportioned([7, 6], [0.5, 0.5]).tolist()
+    >>> apportion([7, 6], [0.5, 0.5]).tolist()
     [[3, 4], [3, 3]]
     """
     assert len(shares) <= 3
@@ -279,7 +279,7 @@ def apportioned(sizes: Sequence[int], shares: Sequence[float]) -> NDArray[np.int
 # These are the three ways in which S1 shortens labels: by item (``sparse``), by class
 # (``top_classes``), and by any linear code (``pca_codes``, the bound for the other two).
 
-Emptied = Literal["error", "others"]
+WhenEmpty = Literal["error", "others"]
 """What becomes of an item whose kept classes hold no mass: an error that names it, or the
 mass evenly on the classes that were dropped (it is none of those that were kept)."""
 
@@ -313,7 +313,7 @@ def top_classes(
     similarity: NDArray[np.float64],
     *,
     bins: int = 8,
-    emptied: Emptied = "error",
+    emptied: WhenEmpty = "error",
 ) -> LabelSet:
     """Keep the classes that tell most about which items are alike (S1-12), and renormalise.
 
@@ -380,7 +380,7 @@ def _check_keep(labels: LabelSet, keep: int) -> None:
         )
 
 
-def _only(labels: LabelSet, chosen: NDArray[np.bool_], emptied: Emptied) -> NDArray[np.float64]:
+def _only(labels: LabelSet, chosen: NDArray[np.bool_], emptied: WhenEmpty) -> NDArray[np.float64]:
     kept = labels.probs * chosen
     mass = kept.sum(axis=1)
     empty = mass <= TIE_TOLERANCE
@@ -438,12 +438,12 @@ def _mutual_information(first: NDArray[np.int64], second: NDArray[np.int64], bin
 # Both functions draw without replacement. Single judgments are drawn where they are known;
 # for votes the table of counts is enough, because votes for one class are interchangeable.
 
-Fewer = Literal["error", "keep"]
+WhenFewer = Literal["error", "keep"]
 """What an item with fewer judgments than asked for does: an error, or it keeps all it has."""
 
 
 def subsample_annotators(
-    crowd: CrowdLabels, M: int, *, fewer: Fewer = "error", rng: np.random.Generator
+    crowd: CrowdLabels, M: int, *, fewer: WhenFewer = "error", rng: np.random.Generator
 ) -> CrowdLabels:
     """``M`` judgments of each judged item, drawn without replacement (S3-11).
 
@@ -469,7 +469,7 @@ def subsample_counts(
     counts: NDArray[np.integer] | NDArray[np.float64],
     M: int,
     *,
-    fewer: Fewer = "error",
+    fewer: WhenFewer = "error",
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """``M`` votes of each row of a table of votes (items, classes), without replacement (S3-11).
@@ -517,7 +517,7 @@ def checked_counts(
 
 
 def _check_enough(
-    M: int, fewer: Fewer, *, short: NDArray[np.intp], where: str, sizes: NDArray[np.int64]
+    M: int, fewer: WhenFewer, *, short: NDArray[np.intp], where: str, sizes: NDArray[np.int64]
 ) -> None:
     if M < 1:
         raise DataError(f"{M} judgments an item were asked for; ask for 1 or more.")

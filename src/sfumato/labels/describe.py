@@ -15,7 +15,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
-from sfumato.judgments.judgments import VIEWS, Judgments, duplicated, select
+from sfumato.judgments.judgments import VIEWS, Judgments, mark_duplicates, select
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, accuracy, repeats, times, what_if
 from sfumato.judgments.statements import ODDITIES
@@ -150,7 +150,7 @@ def _by_shown(mixes: MixJudgments) -> list[tuple[str, float | None]]:
 def _views(judgments: Judgments) -> dict[str, int]:
     found = Counter(judgments.table["view"].to_list())
     known = {view: found[view] for view in VIEWS if found[view]}
-    return {**known, "duplicates": int(duplicated(judgments).sum())}
+    return {**known, "duplicates": int(mark_duplicates(judgments).sum())}
 
 
 def _per_name(judgments: Judgments, column: str) -> pl.Series:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, duplicated, select, selected
+from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import Aggregation, aggregate
 from sfumato.labels.build import RECIPES, build
@@ -51,7 +51,7 @@ class LabelSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class Labelling:
     """The labels with everything that was left out on the way."""
 
     crowd: CrowdLabels
@@ -73,7 +73,7 @@ class Made:
 
 def make_labels(
     judgments: Judgments, settings: LabelSettings, *, predictions: LabelSet | None = None
-) -> Made:
+) -> Labelling:
     """Judgments to labels; ``predictions`` are needed by aggregators that use a classifier."""
     find(RECIPES, settings.recipe, what="recipe")  # before any work
     kept, ledger = apply_rules(judgments, settings.exclude)
@@ -103,12 +103,12 @@ def make_labels(
         interval=settings.interval,
         predictions=predictions,
     )
-    return Made(
+    return Labelling(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
     )
 
 
-def everything_left_out(judgments: Judgments, made: Made) -> pl.DataFrame:
+def everything_left_out(judgments: Judgments, made: Labelling) -> pl.DataFrame:
     """One row for everything that did not become a label: when, what, by whom, and why.
 
     ``stage`` is "reading", "quality rules", "selection" or "recipe"; rows of the file that could
@@ -161,8 +161,8 @@ def default_aggregator(crowd: CrowdLabels) -> str:
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:
-    table = judgments.table.with_columns(again=pl.Series(duplicated(judgments)))
-    return table.filter(pl.Series(~selected(judgments, keep))).select(
+    table = judgments.table.with_columns(again=pl.Series(mark_duplicates(judgments)))
+    return table.filter(pl.Series(~mark_selected(judgments, keep))).select(
         "item",
         "annotator",
         "answer",

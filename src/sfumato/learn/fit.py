@@ -12,9 +12,15 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples, predict
 from sfumato.learn.folds import Split, require_classes
 from sfumato.learn.mixing import Augmenting, Mixing, with_augmenting
-from sfumato.learn.sweep import Cell, CellResult, Done, Failed
-from sfumato.learn.targets import Targets, fixed, judgments_on, one_annotator, sampled
-from sfumato.learn.train import Diverged, Recipe, Trained, Weights, train, weights_of
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
+from sfumato.learn.targets import (
+    Targets,
+    fixed_targets,
+    judgments_on,
+    one_annotator,
+    sampled_targets,
+)
+from sfumato.learn.train import DivergenceError, Recipe, TrainedNetwork, Weights, train, weights_of
 from sfumato.provenance import Step
 
 Presentation = Literal["fixed", "sampled", "one annotator"]
@@ -81,7 +87,7 @@ def fit_with_best_rate(
         tried = replace(recipe, learning_rate=rate)
         try:
             trained = fit(tried, *given)
-        except Diverged:
+        except DivergenceError:
             losses[rate] = float("inf")
             continue
         work += len(trained.history)
@@ -120,7 +126,7 @@ def fit(
     start: Weights | None = None,
     mixing: Mixing | None = None,
     augmenting: Augmenting | None = None,
-) -> Trained:
+) -> TrainedNetwork:
     """Train on the split's training part and choose on its validation part.
 
     What is watched is the training part itself, without an augmenting set.
@@ -153,9 +159,9 @@ def _targets(
 ) -> Targets:
     match presentation:
         case "fixed":
-            return fixed(mean.take(items), items)
+            return fixed_targets(mean.take(items), items)
         case "sampled":
-            return sampled(mean.take(items), items)
+            return sampled_targets(mean.take(items), items)
         case "one annotator":
             if isinstance(labels, LabelSet):
                 raise DataError(
@@ -168,7 +174,7 @@ def _targets(
 
 
 def result_of(
-    trained: Trained,
+    trained: TrainedNetwork,
     examples: Examples,
     classes: tuple[str, ...],
     split: Split,
@@ -218,7 +224,7 @@ def fold_cells(
 
 def fold_predictions(
     splits: Sequence[Split],
-    results: Sequence[Done | Failed],
+    results: Sequence[FinishedCell | FailedCell],
     classes: tuple[str, ...],
     part: Part = "test",
 ) -> list[LabelSet]:
@@ -229,7 +235,7 @@ def fold_predictions(
     """
     found = []
     for split, result in zip(splits, results, strict=True):
-        if isinstance(result, Failed):
+        if isinstance(result, FailedCell):
             raise DataError(f"{result.cell.name} failed: {result.reason}")
         items = split.test if part == "test" else split.second_test
         rows = result.arrays()["predictions" if part == "test" else "second_predictions"]

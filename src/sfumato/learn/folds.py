@@ -16,7 +16,7 @@ from typing import Literal, assert_never
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import apportioned
+from sfumato.labels.alter import apportion
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import sorted_names
 
@@ -329,7 +329,7 @@ def _parts(
 ) -> list[tuple[str, ...]]:
     """One part a share, training first, each in the items' order."""
     groups = _shuffled_groups(items, strata, rng)
-    sizes = apportioned([len(group) for group in groups.values()], shares)
+    sizes = apportion([len(group) for group in groups.values()], shares)
     part_of: dict[str, int] = {}
     for group, counts in zip(groups.values(), sizes, strict=True):
         part_of |= dict(zip(group, np.arange(len(shares)).repeat(counts), strict=True))

@@ -20,7 +20,7 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.mixing import Curves
 from sfumato.learn.examples import Examples
-from sfumato.learn.targets import Targets, fixed, one_annotator
+from sfumato.learn.targets import Targets, fixed_targets, one_annotator
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 
 # How batches are mixed while a network learns: one setting beside its recipe.
@@ -336,7 +336,7 @@ def _targets(augmenting: Augmenting) -> Targets:
     labels, items = augmenting.labels, augmenting.examples.items
     if isinstance(labels, CrowdLabels):
         return one_annotator(labels, items)
-    return fixed(labels, items)
+    return fixed_targets(labels, items)
 
 
 def _over(classes: tuple[str, ...], augmenting: Augmenting) -> Targets:

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import Fewer, subsample_annotators, subsample_counts
+from sfumato.labels.alter import WhenFewer, subsample_annotators, subsample_counts
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 
@@ -48,11 +48,11 @@ class Targets(Protocol):
         """
 
 
-def fixed(labels: LabelSet, items: Sequence[str]) -> Targets:
+def fixed_targets(labels: LabelSet, items: Sequence[str]) -> Targets:
     """The same row of probabilities at each presentation (S0-07, S0-08, S0-10 …).
 
     >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.75, 0.25], [0, 1]])
-    >>> fixed(labels, ["b", "a"]).draw(torch.Generator())
+    >>> fixed_targets(labels, ["b", "a"]).draw(torch.Generator())
     tensor([[0.0000, 1.0000],
             [0.7500, 0.2500]])
     """
@@ -61,11 +61,11 @@ def fixed(labels: LabelSet, items: Sequence[str]) -> Targets:
     return _Fixed(labels.items, labels.classes, rows, (*labels.provenance, Step("target fixed")))
 
 
-def sampled(labels: LabelSet, items: Sequence[str]) -> Targets:
+def sampled_targets(labels: LabelSet, items: Sequence[str]) -> Targets:
     """A fresh one-hot row drawn from each item's distribution at each presentation (S0-09).
 
     >>> labels = LabelSet(("a",), ("cat", "dog"), [[0.75, 0.25]])
-    >>> targets, generator = sampled(labels, ["a"]), torch.Generator().manual_seed(0)
+    >>> targets, generator = sampled_targets(labels, ["a"]), torch.Generator().manual_seed(0)
     >>> torch.cat([targets.draw(generator) for _ in range(1000)]).sum(dim=0)
     tensor([758., 242.])
     """
@@ -109,7 +109,7 @@ def one_of_pool(
     items: Sequence[str],
     M: int,
     *,
-    fewer: Fewer = "error",
+    fewer: WhenFewer = "error",
     rng: np.random.Generator,
 ) -> Targets:
     """``one_annotator`` with a pool of M judgments an item, chosen once (S2-50).
@@ -171,14 +171,14 @@ def in_fill_crowd(crowd: CrowdLabels, base: LabelSet) -> CrowdLabels:
     )
 
 
-def distilled(predictions: Sequence[LabelSet]) -> LabelSet:
+def distil(predictions: Sequence[LabelSet]) -> LabelSet:
     """The mean of what one network (S0-10) or several (S0-11) believe, as labels.
 
     Items and classes are those of the first; all must be over the same ones.
 
     >>> one = LabelSet(("a",), ("cat", "dog"), [[0.75, 0.25]])
     >>> other = LabelSet(("a",), ("dog", "cat"), [[0.75, 0.25]])
-    >>> distilled([one, other]).probs
+    >>> distil([one, other]).probs
     array([[0.5, 0.5]])
     """
     if not predictions:
@@ -196,7 +196,7 @@ def distilled(predictions: Sequence[LabelSet]) -> LabelSet:
 
 
 def votes_of_m(
-    labels: LabelSet, M: int, *, fewer: Fewer = "error", rng: np.random.Generator
+    labels: LabelSet, M: int, *, fewer: WhenFewer = "error", rng: np.random.Generator
 ) -> LabelSet:
     """The vote shares of M people an item, drawn without replacement from all who voted (S2-50).
 

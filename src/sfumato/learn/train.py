@@ -85,7 +85,7 @@ class Recipe:
             raise DataError(f"The schedule {self.schedule!r} needs milestones.")
 
 
-class Diverged(DataError):
+class DivergenceError(DataError):
     """The loss is no number any more."""
 
 
@@ -97,7 +97,7 @@ AfterEpoch = Callable[[int, nn.Module], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetwork:
     """A network and what was seen while it learnt."""
 
     network: NormalisedNetwork
@@ -119,7 +119,7 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
     }
 
 
-def restored(
+def restore_network(
     recipe: Recipe, examples: Examples, classes: tuple[str, ...], start: Weights
 ) -> NormalisedNetwork:
     """The network that ``start`` was taken of, as it was: nothing is learnt."""
@@ -136,7 +136,7 @@ def train(
     start: Weights | None = None,
     mixing: Mixing | None = None,
     after_epoch: AfterEpoch = lambda epoch, network: None,
-) -> Trained:
+) -> TrainedNetwork:
     """Fit a network to targets by soft cross-entropy, −Σ_c p(c|x) log q(c|x) (S0-23).
 
     ``validation`` decides about plateaus, early stopping and the best epoch. ``watch`` asks for
@@ -192,7 +192,7 @@ class _Run:
         self.history: list[dict[str, float]] = []
         self.watched: list[NDArray[np.float32]] = []
 
-    def go(self, after_epoch: AfterEpoch) -> Trained:
+    def go(self, after_epoch: AfterEpoch) -> TrainedNetwork:
         for epoch in range(1, self.recipe.epochs + 1):
             rate = float(self.optimizer.param_groups[0]["lr"])
             row = {"epoch": epoch, "learning_rate": rate, "loss": self._learn(epoch)}
@@ -207,7 +207,7 @@ class _Run:
             self._schedule(row)
         if self.recipe.weights == "best":
             self.network.load_state_dict(self.best_weights)
-        return Trained(
+        return TrainedNetwork(
             self.network,
             tuple(self.history),
             self.best_epoch if self.validation is not None else len(self.history),
@@ -233,7 +233,7 @@ class _Run:
             summed.add_(loss.detach(), alpha=len(batch))
         total = float(summed)
         if not math.isfinite(total):
-            raise Diverged(
+            raise DivergenceError(
                 f"The loss of {self.recipe.network!r} is {total} in epoch {epoch}: the model "
                 f"diverged. Lower the learning rate ({self.recipe.learning_rate}) or clip "
                 "the gradient."

@@ -19,9 +19,9 @@ from sfumato.labels.alter import (
     matched_smoothing,
     random_labels,
     smooth,
+    subsample_annotators,
     uniform_labels,
 )
-from sfumato.labels.build import RECIPES, build
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import (
     GAMMA,
@@ -38,7 +38,6 @@ from sfumato.labels.mixing import (
     shuffled_curves,
     shuffled_percepts,
 )
-from sfumato.labels.alter import subsample_annotators
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split, elicited_only, small_data
 from sfumato.learn.mixing import Augmenting, Mixing
@@ -63,6 +62,17 @@ PERSONS: dict[str, tuple[str, Presentation]] = {
 }
 """Arms that show people's labels in another way."""
 
+
+def _as_soft_as_people(data: StudyData, items: Items) -> LabelSet:
+    """Original labels smoothed as much as people are soft.
+
+    In folds every item is tested once, so only people's labels of items that are learnt count.
+    """
+    matched = items if data.study.split.kind == "folds" else data.people.items
+    people = data.people.take(matched)
+    return matched_smoothing(data.original.take(matched), people).take(items)
+
+
 LABELS: dict[str, tuple[str, Labels]] = {
     "hard": ("the original labels", lambda data, items, rng: data.original.take(items)),
     "soft": ("people's distribution", lambda data, items, rng: data.people.take(items)),
@@ -72,9 +82,7 @@ LABELS: dict[str, tuple[str, Labels]] = {
     ),
     "smoothed": (
         "original labels smoothed until they leave as much off the top class as people do",
-        lambda data, items, rng: matched_smoothing(
-            data.original.take(data.people.items), data.people
-        ).take(items),
+        lambda data, items, rng: _as_soft_as_people(data, items),
     ),
     "class-level": (
         "for each original class, the mean of people's distributions",
@@ -99,7 +107,7 @@ LABELS: dict[str, tuple[str, Labels]] = {
         lambda data, items, rng: smooth(data.original.take(items), BETA),
     ),
     "label smoothing of the 900": (
-        f"the original labels of the elicited items smoothed by {BETA}, as much as other arms change",
+        f"the original labels of the elicited items alone smoothed by {BETA}",
         lambda data, items, rng: smooth(data.original.take(items), BETA),
     ),
 }
@@ -140,14 +148,17 @@ ADDED: dict[str, tuple[str, MixLabels]] = {
     "uniform": ("uniform labels (S2-61)", _baseline("uniform")),
     "random": ("random distributions (S2-61)", _baseline("random")),
     "mixup labels": (
-        "the coefficient of the pixels as that of the label (S2-61)", _baseline("classic")
+        "the coefficient of the pixels as that of the label (S2-61)",
+        _baseline("classic"),
     ),
     "mean λ_h": ("the mean of the coefficients that people saw (S2-58)", _averaged(None)),
     "separate λ_h": (
-        "the coefficient that one person saw, drawn afresh each time (S2-59)", _separate(None)
+        "the coefficient that one person saw, drawn afresh each time (S2-59)",
+        _separate(None),
     ),
     "mean λ_h + ω": (
-        "the mean coefficient, smoothed by the mean confidence (S2-60)", _averaged(GAMMA)
+        "the mean coefficient, smoothed by the mean confidence (S2-60)",
+        _averaged(GAMMA),
     ),
     "separate λ_h + ω": (
         "one person's coefficient, smoothed by their confidence, drawn afresh each time (S2-60)",
@@ -285,19 +296,17 @@ def _shown(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
 
 def _labels(arm: Arm, data: StudyData, items: Items, seed: int) -> LabelSet:
     rng = np.random.default_rng([seed, 1])
-    if arm.labels in data.labels:
+    if arm.labels == ORIGINAL and data.soft_original is not None:
+        labels = data.soft_original.take(items)
+    elif arm.labels in data.labels:
         labels = data.labels[arm.labels].take(items)
     elif arm.labels in data.crowds:
         labels = data.crowds[arm.labels].mean().take(items)
     elif arm.labels in LABELS:
         labels = LABELS[arm.labels][1](data, items, rng)
-    elif data.judgments is not None and arm.labels in RECIPES:
-        labels = build(data.judgments, arm.labels).crowd.mean().take(items)
     else:
-        known = {**data.labels, **data.crowds, **LABELS, **PERSONS}
-        recipes = RECIPES if data.judgments is not None else {}
-        raise_unknown = {**dict.fromkeys(known), **dict.fromkeys(recipes)}
-        find(raise_unknown, arm.labels, what=f"label set, recipe or arm for {data.study.data!r}")
+        known = dict.fromkeys((*data.labels, *data.crowds, *LABELS, *PERSONS))
+        find(known, arm.labels, what=f"label set or arm for the data {data.study.data!r}")
         raise AssertionError(arm.labels)
     if arm.people is not None:
         labels = votes_of_m(labels, arm.people, rng=rng)

@@ -1,300 +1,676 @@
-"""The audit of a study: duplicates, leakage, shifted modes, data maps, doubt shared with people."""
+"""Audit the files somebody was handed: what they tell about themselves without any training.
 
-from dataclasses import dataclass
-from itertools import product
+Each part of the audit needs some of the files and is left out where they are not there. The parts
+are the measures that a study takes, told by the same sections. Each draws from its own generator of
+the same seed, so that its numbers do not depend on what else was given.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import ttest_1samp
 
-from sfumato.evaluation.alignment import (
-    concentration_curve,
-    correlation_matrix,
-    entropy_distances,
-    entropy_table,
-    nearest_labels,
-    share_in_top,
-    uncertainty_alignment,
-)
+from sfumato.errors import DataError
+from sfumato.evaluation.alignment import correlate, entropy_table
 from sfumato.evaluation.cartography import (
+    OUR_RULES,
+    PEOPLE_ONLY,
+    REGIONS,
     DataMap,
     bars,
-    convergence_table,
-    data_map,
     data_map_table,
-    kinds_of_interest,
     same_top_other_rest,
-    samples_of_interest,
-    steadiness,
 )
-from sfumato.evaluation.duplicates import Pictures, find_duplicates, groups_table, leakage_table
+from sfumato.evaluation.duplicates import Pictures
 from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
-from sfumato.evaluation.strata import original_agreement, strata_of
-from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.signals import entropy, non_max_mass
-from sfumato.learn.targets import distilled
-from sfumato.studies.trainings import Trained, Trainings
+from sfumato.evaluation.score import leaderboard, leaderboard_table
+from sfumato.evaluation.strata import strata_of
+from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import entropy, top_probability
+from sfumato.labels.votes import counts, votes_of
+from sfumato.provenance import Provenance, is_simulated
+from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
+from sfumato.reporting.draw import Drawing, save
+from sfumato.reporting.figures import curves
+from sfumato.reporting.figures import scores as score_figures
+from sfumato.reporting.page import Block, Page, Section, Text, write
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, count, interval
+from sfumato.scores import Estimate, Estimates, as_rows, source_text, with_interval
+from sfumato.studies.audit_sources import (
+    AuditSettings,
+    AuditSources,
+    GivenFiles,
+    check_sources,
+    read_files,
+)
+from sfumato.studies.data import Findings
+from sfumato.studies.measures.doubt import (
+    UNSURE,
+    correlated_signals,
+    judgment_signals,
+    label_doubt,
+    label_signals,
+    people_row,
+    shifted_modes,
+)
+from sfumato.studies.measures.duplicates import same_pictures
+from sfumato.studies.measures.dynamics import SIGNALS, map_rows, mapped, moved
+from sfumato.studies.measures.interest import at_items, interesting, most_doubtful
+from sfumato.studies.measures.modes import gain_rows
+from sfumato.studies.sections import audit as sections
 
-__all__ = ["Audited", "audit_tables"]
+NAMED = sections.NAMED
+MODELS_SHOWN = 3
+"""Models whose beliefs stand beside people's under a picture."""
+DYNAMICS = "dynamics"
+"""What the networks of which dynamics are given are called."""
+INTEREST = "Samples of interest"
+"""A list that a rule chose is no finding: it has no place at the top of a page."""
 
-LAST_EPOCHS = 5
-"""Data maps are over the last epochs of every seed (S4-22)."""
-
-SPREAD = "spread between people"
-TOP_SHARE = 0.3
-"""The share of the items whose part in all doubt is told, as in paper 1 (S0-47)."""
-
-SHOWN = 8
-"""Pictures in a gallery."""
+PerItem = NDArray[np.float64]
+Advance = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Audited:
-    """The tables of the audit, the pictures its galleries show, and what it counted."""
+class AuditPart:
+    """One thing that was asked of the files."""
 
-    tables: dict[str, pl.DataFrame]
-    images: dict[str, NDArray[np.uint8]]
-    facts: dict[str, object]
-
-
-def audit_tables(trainings: Trainings, *, rng: np.random.Generator) -> Audited:
-    """Everything the audit finds about the data and about what the networks made of it."""
-    tables: dict[str, pl.DataFrame] = {}
-    facts: dict[str, object] = {}
-    _about_pictures(trainings, tables, facts)
-    _about_people(trainings, tables, facts, rng)
-    _about_modes(trainings, tables, facts, rng)
-    maps = _about_dynamics(trainings, tables, rng)
-    _about_entropies(trainings, tables, rng)
-    images = _about_single_items(trainings, maps, tables)
-    return Audited(tables, images, facts)
+    title: str
+    found: Findings = field(default_factory=Findings)
+    sentences: Sequence[Finding] = ()
+    """Besides those that the numbers are told in."""
+    remarks: Sequence[str] = ()
 
 
-def _about_pictures(
-    trainings: Trainings, tables: dict[str, pl.DataFrame], facts: dict[str, object]
-) -> None:
-    material, split = trainings.material, trainings.split
-    parts = {"train": split.train, "validation": split.validation, "test": split.test}
-    names = np.array(material.pictures.classes, dtype=object)
-    pictures = []
-    for part, items in parts.items():
-        taken = material.pictures.take(items)
-        labels = tuple(names[taken.labels].tolist())
-        pictures.append(Pictures(trainings.study.data, part, items, taken.images, labels))
-    found = (
-        find_duplicates(pictures)
-        if trainings.study.near_duplicates
-        else find_duplicates(pictures, near=None)
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What the files tell: sentences by part, numbers with intervals, and tables behind them."""
+
+    findings: Mapping[str, Sequence[Finding]]
+    estimates: Estimates
+    tables: Mapping[str, pl.DataFrame]
+    pictures: Mapping[str, NDArray[np.uint8]]
+    """The images of the most doubtful items, where there are pictures."""
+    remarks: Sequence[str]
+    sheet: Datasheet | None
+    simulated: bool
+    provenance: Provenance
+
+
+@dataclass(frozen=True, eq=False)
+class LearntMap:
+    """The data map of the given dynamics, and people's labels of its items where all have one."""
+
+    found: DataMap
+    by: str
+    """Whose labels are the targets: original, or people."""
+    people: LabelSet | None
+    left_out: int
+    """Watched items that have no label and so no place."""
+
+
+@dataclass(frozen=True, eq=False)
+class AuditFiles:
+    """What every part of an audit is asked of."""
+
+    given: GivenFiles
+    settings: AuditSettings
+    learnt: LearntMap | None
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A generator of the same seed for everything that is asked."""
+        return np.random.default_rng(self.settings.seed)
+
+    @property
+    def judged(self) -> dict[str, PerItem]:
+        """Signals that labels do not keep, where there are judgments."""
+        if self.given.judgments is None or self.given.people is None:
+            return {}
+        return judgment_signals(self.given.judgments, self.given.people)
+
+    @property
+    def mapped(self) -> dict[str, PerItem]:
+        """Signals of the data map at people's items, NaN where there is none."""
+        if self.learnt is None or self.given.people is None:
+            return {}
+        items, found = self.given.people.items, self.learnt.found
+        return {name: at_items(items, found.items, getattr(found, name)) for name in SIGNALS}
+
+
+def audit(
+    sources: AuditSources,
+    settings: AuditSettings | None = None,
+    *,
+    advance: Advance = lambda done, total: None,
+) -> Audit:
+    """Everything the given files tell; what needs a file that is not there is left out."""
+    check_sources(sources)
+    settings = settings or AuditSettings()
+    given = read_files(sources, settings)
+    files = AuditFiles(given, settings, _learnt(given))
+    parts = []
+    for done, make in enumerate(PARTS):
+        advance(done, len(PARTS))
+        parts.append(make(files) or AuditPart(""))
+    estimates = Estimates.of(row for part in parts for row in part.found.estimates)
+    tables = {name: table for part in parts for name, table in part.found.tables.items()}
+    aligned = sections.alignment_rows(estimates)
+    if len(aligned):
+        tables["alignment"] = aligned
+    shown, pictures = _doubtful_pictures(given)
+    labelled = [given.people, *given.models.values()]
+    return Audit(
+        _findings(estimates, tables, parts),
+        estimates,
+        tables | shown,
+        pictures,
+        (*given.remarks, *(remark for part in parts for remark in part.remarks)),
+        _draft_sheet(sources, files),
+        any(is_simulated(one.provenance) for one in labelled if one is not None),
+        () if given.people is None else given.people.provenance,
     )
-    level = "near" if trainings.study.near_duplicates else "exact"
-    groups = groups_table(found, level)  # type: ignore[arg-type]
-    leaks = leakage_table(found)
-    tables["duplicates"], tables["leakage"] = groups, leaks
-    facts["pictures"] = len(material.pictures)
-    facts["duplicated"] = len(groups)
-    facts["leaked"] = len(leaks)
 
 
-def _about_people(
-    trainings: Trainings,
-    tables: dict[str, pl.DataFrame],
-    facts: dict[str, object],
-    rng: np.random.Generator,
-) -> None:
-    material, draws = trainings.material, trainings.study.draws
-    people = material.people
-    doubt = entropy(people)
-    agreement = original_agreement(people, material.original)
-    masks = strata_of(people)
-    facts["items"] = len(people)
-    facts["strata"] = {name: int(mask.sum()) for name, mask in masks.items()}
-    facts["modes_differ"] = agreement.differ
-    facts["mode_agreement"] = agreement.share
-    tables["concentration"] = concentration_curve({"people": doubt})
-    if doubt.any():
-        top = share_in_top(doubt, TOP_SHARE, rng=rng, draws=draws)
-        facts["share_in_top"] = {
-            "share": TOP_SHARE,
-            "value": top.value,
-            "low": top.low,
-            "high": top.high,
-        }
-    signals = {
-        "entropy of people": doubt,
-        "mass off the top": non_max_mass(people),
-        **({} if material.crowd is None else {SPREAD: _spread(material.crowd, people)}),
-        **material.signals,
+def _findings(
+    estimates: Estimates, tables: sections.Tables, parts: Sequence[AuditPart]
+) -> dict[str, list[Finding]]:
+    """What the numbers say, and what single parts add, by their titles in order."""
+    told = {
+        "Pictures": sections.picture_sentences(estimates, tables),
+        "People": sections.doubt_sentences(estimates),
+        "Original labels": sections.shift_sentences(estimates, tables),
+        "Models": _aligned_sentences(tables, dynamics=False),
     }
-    varied = {name: values for name, values in signals.items() if np.nanstd(values) > 0}
-    if len(varied) > 1:
-        tables["correlations"] = correlation_matrix(varied, rng=rng, draws=draws)
+    for part in parts:
+        told.setdefault(part.title, []).extend(part.sentences)
+    told.setdefault("Learning", []).extend(_aligned_sentences(tables, dynamics=True))
+    order = dict.fromkeys(part.title for part in parts)
+    return {title: told[title] for title in order if told[title]}
 
 
-def _spread(crowd: CrowdLabels, people: LabelSet) -> NDArray[np.float64]:
-    """Mean total variation between single answers and their mean, an item each."""
-    place = {item: row for row, item in enumerate(people.items)}
-    row = np.array([place.get(item, -1) for item in crowd.items])[crowd.item]
-    known = row >= 0
-    apart = 0.5 * np.abs(crowd.probs[known] - people.probs[row[known]]).sum(axis=1)
-    total = np.bincount(row[known], apart, minlength=len(people))
-    count = np.bincount(row[known], minlength=len(people))
-    return np.divide(total, count, out=np.full(len(people), np.nan), where=count > 0)
-
-
-def _about_modes(
-    trainings: Trainings,
-    tables: dict[str, pl.DataFrame],
-    facts: dict[str, object],
-    rng: np.random.Generator,
-) -> None:
-    """Soft labels against their own majority vote, on original and on people's labels (C15)."""
-    if not {"original", "majority"} <= set(trainings.study.arms):
-        return
-    test = trainings.split.test
-    found, sentences = [], []
-    for network in trainings.study.networks:
-        by_arm = {arm: trainings.beliefs(arm, network) for arm in trainings.study.arms}
-        shared = set.intersection(*(set(models) for models in by_arm.values()))
-        if not shared:
-            continue
-        shift = mode_shift(
-            {arm: [models[seed] for seed in sorted(shared)] for arm, models in by_arm.items()},
-            original=trainings.material.original.take(test),
-            human=trainings.material.people.take(test),
-            network=network,
-            rng=rng,
-            draws=trainings.study.draws,
-        )
-        found.append(mode_shift_table(shift))
-        sentences.append({"network": network, "sentence": shift.sentence})
-    if found:
-        tables["modes"] = pl.concat(found)
-        facts["mode_shift"] = sentences
-
-
-def _about_dynamics(
-    trainings: Trainings, tables: dict[str, pl.DataFrame], rng: np.random.Generator
-) -> dict[tuple[str, str], DataMap]:
-    train = trainings.split.train
-    people = trainings.material.people.take(train)
-    maps: dict[tuple[str, str], DataMap] = {}
-    mapped, moved, aligned, steady = [], [], [], []
-    for network, arm in product(trainings.study.networks, trainings.study.arms):
-        watched = _watched(trainings, arm, network)
-        if watched is None:
-            continue
-        target = trainings.mean_target(arm).take(train)
-        found = data_map(watched, target, last=min(LAST_EPOCHS, watched.shape[1]))
-        maps[network, arm] = found
-        mapped.append(data_map_table(found, arm=arm, network=network, human=people))
-        if watched.shape[1] > 1:
-            moved.append(convergence_table(watched, arm=arm, network=network))
-            if len(watched) > 1:
-                steady.append(_steady(watched, arm, network))
-        aligned.append(
-            uncertainty_alignment(
-                {"entropy of people": entropy(people)},
-                {"confidence": found.confidence, "variability": found.variability},
-                rng=rng,
-                draws=trainings.study.draws,
-            ).with_columns(pl.lit(arm).alias("arm"), pl.lit(network).alias("network"))
-        )
-    for name, parts in (("data_map", mapped), ("convergence", moved), ("alignment", aligned)):
-        if parts:
-            tables[name] = pl.concat(parts)
-    if steady:
-        tables["steadiness"] = pl.DataFrame(steady)
-    return maps
-
-
-def _steady(watched: NDArray[np.float32], arm: str, network: str) -> dict[str, object]:
-    """Movement inside a run against spread between seeds, in the last epochs (S4-51)."""
-    found = steadiness(watched, last=min(LAST_EPOCHS, watched.shape[1] - 1))
-    apart = found.spread - found.movement
-    ends = ttest_1samp(apart, 0).confidence_interval()
-    return {
-        "arm": arm,
-        "network": network,
-        "movement": float(found.movement.mean()),
-        "spread": float(found.spread.mean()),
-        "ratio": found.ratio,
-        "apart": float(apart.mean()),
-        "low": float(ends.low),
-        "high": float(ends.high),
-    }
-
-
-def _watched(trainings: Trainings, arm: str, network: str) -> NDArray[np.float32] | None:
-    """Beliefs of all seeds about the training part, shape (seeds, epochs, items, classes); as
-    many epochs, the last ones, as every seed has."""
-    found = [
-        trainings.done[Trained(arm, network, seed)].arrays()["watched"]
-        for seed in range(trainings.study.seeds)
-        if Trained(arm, network, seed) in trainings.done
-    ]
-    if not found:
+def _learnt(given: GivenFiles) -> LearntMap | None:
+    """The data map by the original labels, or by people's; None without labels or dynamics."""
+    target = given.people if given.original is None else given.original
+    if given.watched is None or target is None:
         return None
-    epochs = min(len(each) for each in found)
-    return np.stack([each[-epochs:] for each in found]).astype(np.float32)
+    known = set(target.items)
+    rows = np.flatnonzero([item in known for item in given.watched_items])
+    if not len(rows):
+        raise DataError(
+            f"No watched item has a label: the first watched is {given.watched_items[0]!r}, the "
+            f"first labelled {target.items[0]!r}."
+        )
+    kept = [given.watched_items[row] for row in rows]
+    people = given.people
+    if people is not None:
+        people = people.take(kept) if set(kept) <= set(people.items) else None
+    found = mapped(given.watched[:, :, rows], target.take(kept))
+    by = "people" if given.original is None else "original"
+    return LearntMap(found, by, people, len(given.watched_items) - len(rows))
 
 
-def _about_entropies(
-    trainings: Trainings, tables: dict[str, pl.DataFrame], rng: np.random.Generator
-) -> None:
-    """Whether a model doubts as much as the labels it learnt from (S1-56), on the last network."""
-    network, test = trainings.last_network, trainings.split.test
-    models, labels = {}, {}
-    for arm in trainings.study.arms:
-        beliefs = trainings.beliefs(arm, network)
-        if beliefs:
-            models[arm] = beliefs[min(beliefs)]
-            labels[arm] = trainings.mean_target(arm).take(test)
-    people = trainings.material.people.take(test)
-    tables["entropy"] = entropy_table(
-        {"people": people, **{f"learnt from {arm}": model for arm, model in models.items()}}
+def _watched_row(given: GivenFiles) -> Estimate:
+    """A row about what was watched, to be filled."""
+    labels = [labels for labels in (given.people, given.original) if labels is not None]
+    steps = tuple(step for each in labels for step in each.provenance)
+    assert given.watched is not None
+    return Estimate(
+        "",
+        0.0,
+        arm=DYNAMICS,
+        part="training",
+        seeds=tuple(range(len(given.watched))),
+        simulated=is_simulated(steps),
+        source=source_text(labels=steps, dynamics=given.watched_file),
     )
-    apart = entropy_distances(labels, models, rng=rng, draws=trainings.study.draws)
-    tables["entropy_distances"] = apart
-    tables["resonance"] = nearest_labels(apart, {arm: arm for arm in models})
 
 
-def _about_single_items(
-    trainings: Trainings, maps: dict[tuple[str, str], DataMap], tables: dict[str, pl.DataFrame]
-) -> dict[str, NDArray[np.uint8]]:
-    """Pictures with people's and models' bars: the most doubtful ones, and those where only the
-    first guess agrees; kinds of interest in the training part."""
-    study, material, test = trainings.study, trainings.material, trainings.split.test
-    network = trainings.last_network
-    people = material.people.take(test)
-    sources = {"people": people}
-    for arm in study.arms[:3]:
-        beliefs = trainings.beliefs(arm, network)
-        if beliefs:
-            sources[f"learnt from {arm}"] = distilled(list(beliefs.values()))
-    most = np.argsort(-entropy(people), kind="stable")[:SHOWN]
-    doubtful = [test[row] for row in most]
-    tables["doubtful"] = bars(sources, doubtful)
-    shown = list(doubtful)
-    if len(sources) > 1:
-        last = list(sources.values())[-1]
-        alternative = same_top_other_rest(people, last, count=SHOWN)["item"].to_list()
-        tables["alternatives"] = bars(sources, alternative)
-        shown += alternative
-    arm = "soft" if (network, "soft") in maps else study.arms[-1]
-    if (network, arm) in maps:
-        found = maps[network, arm]
-        kinds = kinds_of_interest(
-            material.people.take(trainings.split.train),
-            confidence=found.confidence,
-            variability=found.variability,
-        )
-        samples = samples_of_interest(kinds, count=4)
-        tables["interest"] = samples
-        tables["interest_counts"] = (
-            kinds.filter(pl.col("kind").is_not_null()).group_by("kind").len("items").sort("kind")
-        )
-        tables["interest_bars"] = bars({"people": material.people}, samples["item"].to_list())
-        shown += samples["item"].to_list()
-    unique = tuple(dict.fromkeys(shown))
-    return dict(zip(unique, material.pictures.take(unique).images, strict=True))
+def _about_pictures(files: AuditFiles) -> AuditPart | None:
+    """Exact and near duplicates, those with other labels, and what is in two splits."""
+    given = files.given
+    if given.pictures is None:
+        return None
+    parts = []
+    for split in dict.fromkeys(given.pictures.split):
+        part = given.pictures.in_split(split)
+        labels = tuple(part.classes[place] for place in part.labels)
+        parts.append(Pictures(given.source, split, part.items, part.images, labels))
+    return AuditPart("Pictures", same_pictures(parts, near=files.settings.near))
+
+
+def _about_people(files: AuditFiles) -> AuditPart | None:
+    """Strata of label variation, in how few items the doubt lies, and how far people agree."""
+    given = files.given
+    if given.people is None:
+        return None
+    unsure, draws = files.judged.get(UNSURE), files.settings.draws
+    found = label_doubt(given.people, unsure=unsure, rng=files.rng, draws=draws)
+    blank, rows, sentences = people_row(given.people), [*found.estimates], []
+    for metric, one in _agreement(files).items():
+        row = replace(blank, metric=metric, value=one.value, items=one.n)
+        rows.append(with_interval(row, one.low, one.high, "items"))
+        text = f"{one.name.capitalize()} between people: {one.value:.3f} "
+        text += f"{interval(one.low, one.high)} on {one.n:,} items."
+        sentences.append(Finding(text, "found"))
+    single = int((given.people.weight == 1).sum())
+    if single:
+        text = f"{count(single, 'item')} with a single judgment cannot be disputed by it."
+        sentences.append(Finding(text, "caution"))
+    tables = {**found.tables, "strata": sections.strata_rows(Estimates.of(rows))}
+    return AuditPart("People", Findings(rows, tables), sentences)
+
+
+def _agreement(files: AuditFiles) -> dict[str, Agreement]:
+    """How far people agree, by each metric that their votes allow; nothing without judgments."""
+    if files.given.made is None:
+        return {}
+    votes, rng, found = counts(votes_of(files.given.made.crowd)), files.rng, {}
+    for measure in (percent_agreement, krippendorff_nominal):
+        try:
+            found[measure.__name__] = measure(votes, rng=rng)
+        except DataError:  # fewer than two votes on every item: nothing to agree about
+            continue
+    return found
+
+
+def _about_original(files: AuditFiles) -> AuditPart | None:
+    """How often the most frequent human class is the original label, and where it is not."""
+    given = files.given
+    if given.people is None or given.original is None:
+        return None
+    known = set(given.original.items)
+    items = [item for item in given.people.items if item in known]
+    found = shifted_modes(given.people.take(items), given.original.take(items))
+    return AuditPart("Original labels", found)
+
+
+def _about_models(files: AuditFiles) -> AuditPart | None:
+    """Whether models doubt what people doubt, and which of several is closest to people."""
+    given = files.given
+    if given.people is None or not given.models:
+        return None
+    rng, rows, alternatives = files.rng, [], []
+    for name, model in given.models.items():
+        human = given.people.take(model.items)
+        blank = _model_row(human, [model])
+        everything = np.ones(len(human), dtype=np.bool_)
+        strata = {"all": everything, "disputed": strata_of(human)["disputed"]}
+        for stratum, inside in strata.items():
+            pair = entropy(human)[inside], top_probability(model)[inside]
+            one = correlate(*pair, rng=rng, draws=files.settings.draws)
+            row = replace(blank, metric="spearman_entropy_confidence", value=one.rho)
+            row = replace(row, arm=name, stratum=stratum, items=one.items)
+            rows.append(with_interval(row, one.low, one.high, "items"))
+        rest = same_top_other_rest(human, model, count=NAMED)
+        alternatives.append(rest.select(pl.lit(name).alias("model"), pl.all()))
+    ranked = _ranked(files, rng) if len(given.models) > 1 else Findings()
+    tables = {
+        "alternatives": pl.concat(alternatives),
+        "entropy": entropy_table({"people": given.people, **given.models}),
+    }
+    return AuditPart("Models", Findings([*rows, *ranked.estimates], {**tables, **ranked.tables}))
+
+
+def _model_row(human: LabelSet, models: Iterable[LabelSet]) -> Estimate:
+    """A row about what models believe, to be filled."""
+    steps = tuple(step for model in models for step in model.provenance)
+    source = source_text(labels=human.provenance, model=steps)
+    return replace(
+        people_row(human), source=source, simulated=is_simulated((*human.provenance, *steps))
+    )
+
+
+def _ranked(files: AuditFiles, rng: np.random.Generator) -> Findings:
+    """The models by their cross-entropy to people, on the items that all have."""
+    given, draws = files.given, files.settings.draws
+    assert given.people is not None
+    shared = set.intersection(*(set(model.items) for model in given.models.values()))
+    if not shared:
+        raise DataError("No item has predictions of every model, so they cannot be ranked.")
+    human = given.people.take([item for item in given.people.items if item in shared])
+    truth = given.original
+    if truth is not None and not set(human.items) <= set(truth.items):
+        truth = None
+    places = leaderboard(human, given.models, original=truth, rng=rng, draws=draws)
+    rows = [
+        row
+        for place in places
+        for row in (place.cross_entropy, place.accuracy, place.behind)
+        if row is not None
+    ]
+    return Findings(rows, {"leaderboard": leaderboard_table(places)})
+
+
+def _aligned_sentences(tables: sections.Tables, *, dynamics: bool) -> list[Finding]:
+    """Rank correlations of doubt in words: their intervals, and whether they are as expected."""
+    return [
+        _aligned_sentence(row)
+        for row in tables.get("alignment", pl.DataFrame()).iter_rows(named=True)
+        if row["stratum"] == "all" and (row["arm"] == DYNAMICS) == dynamics
+    ]
+
+
+def _aligned_sentence(row: Mapping[str, Any]) -> Finding:
+    less, more = ("lower", "higher") if row["model"] == "confidence" else ("higher", "lower")
+    verdicts = {
+        "as expected": f"{less} where people doubt",
+        "opposite": f"{more} where people doubt",
+        "not told apart from zero": "not told apart from zero",
+        "undefined": "too few items for an interval",
+    }
+    numbers = f"rank correlation {row['rho']:.3f} {interval(row['low'], row['high'])}".rstrip()
+    if np.isnan(row["rho"]):
+        numbers, verdicts["undefined"] = "no rank correlation", "one of them never changes"
+    text = (
+        f"{row['arm']}, {row['model']} against the {row['people']} on {row['items']:,} items: "
+        f"{numbers}, {verdicts[row['found']]}."
+    )
+    return sections.finding(text, row["found"] in ("as expected", "opposite"))
+
+
+def _about_modes(files: AuditFiles) -> AuditPart | None:
+    """What softness adds to the majority vote of the same people (S4-45, C15)."""
+    given = files.given
+    title = "Softness or a shifted mode"
+    lacking = [name for name in ("original", "majority") if name not in given.targets]
+    if not given.targets or (lacking and given.targets.keys() == {"original"}):
+        return None
+    if lacking or given.original is None or given.people is None:
+        what = f"predictions named {lacking[0]!r}" if lacking else "the original labels"
+        remark = f"Shifted modes and softness cannot be told apart without {what}; give them too."
+        return AuditPart(title, remarks=[remark])
+    runs = [model for models in given.targets.values() for model in models]
+    shared = set.intersection(*(set(each.items) for each in (*runs, given.original)))
+    human = given.people.take([item for item in given.people.items if item in shared])
+    shift = mode_shift(
+        {name: [run.take(human.items) for run in models] for name, models in given.targets.items()},
+        original=given.original.take(human.items),
+        human=human,
+        rng=files.rng,
+        draws=files.settings.draws,
+    )
+    told = [
+        sections.finding(gain.sentence, gain.total.clear)
+        for gain in shift.gains
+        if gain.metric in sections.HEADLINE
+    ]
+    blank = replace(_model_row(human, runs), part="predicted")
+    found = Findings(gain_rows(shift, blank), {"modes": mode_shift_table(shift)})
+    return AuditPart(title, found, [Finding(shift.sentence, "found"), *told])
+
+
+def _about_movement(files: AuditFiles) -> AuditPart | None:
+    """Whether training had ended."""
+    given = files.given
+    if given.watched is None or given.watched.shape[1] < 2:
+        return None
+    found = moved(given.watched, _watched_row(given))
+    last = found.tables["convergence"].row(-1, named=True)
+    bounds = "" if last["low"] is None else f" [{last['low']:.4f}, {last['high']:.4f}]"
+    text = (
+        f"Into the last of {given.watched.shape[1]} epochs beliefs moved by {last['jsd']:.4f}"
+        f"{bounds} bits an item (Jensen-Shannon, at most 1)."
+    )
+    return AuditPart("Learning", found, [Finding(text, "found")])
+
+
+def _about_data_map(files: AuditFiles) -> AuditPart | None:
+    """The regions of the data map, and whether it follows people's doubt."""
+    given, learnt = files.given, files.learnt
+    if given.watched is None:
+        return None
+    if learnt is None:
+        remark = "A data map needs labels: give --labels or --original too."
+        return AuditPart("Learning", remarks=[remark])
+    found = learnt.found
+    blank, draws = _watched_row(given), files.settings.draws
+    rows = map_rows(found, learnt.people, blank, rng=files.rng, draws=draws)
+    regions = {f"{region}_share": region for region in REGIONS}
+    listed = ", ".join(
+        f"{found.region.count(region):,} {region} ({sections.percent(row)})"
+        for row in rows
+        if row.stratum == "all" and (region := regions.get(row.metric)) is not None
+    )
+    first, last = found.epochs
+    text = (
+        f"Data map of {count(len(found.items), 'item')} (target: {learnt.by} labels; epochs "
+        f"{first} to {last} of {count(found.seeds, 'seed')}): {listed}."
+    )
+    tables = {"data_map": data_map_table(found, arm=DYNAMICS, human=learnt.people)}
+    remark = f"{learnt.left_out:,} watched items have no label and no place."
+    return AuditPart(
+        "Learning",
+        Findings(rows, tables),
+        [Finding(text, "found")],
+        [remark] if learnt.left_out else [],
+    )
+
+
+def _about_signals(files: AuditFiles) -> AuditPart | None:
+    """Every signal of ambiguity against every other (S4-49)."""
+    given = files.given
+    if given.people is None:
+        return None
+    people = given.people
+    known = {**label_signals(people), **files.judged}
+    for name, model in given.models.items():
+        known[f"entropy of {name}"] = at_items(people.items, model.items, entropy(model))
+    for name, values in files.mapped.items():
+        known[f"{name} while learning"] = values
+    blank, draws = people_row(people), files.settings.draws
+    found = correlated_signals(known, blank, rng=files.rng, draws=draws)
+    if not found.estimates:
+        return None
+    table = sections.correlation_rows(Estimates.of(found.estimates))
+    return AuditPart("People", Findings(found.estimates, {"correlations": table}))
+
+
+def _about_interest(files: AuditFiles) -> AuditPart | None:
+    """The kinds of disputed items (S4-52), with the models' part if known."""
+    given = files.given
+    if given.people is None:
+        return None
+    known = {**files.mapped, **files.judged}
+    rules = PEOPLE_ONLY if files.learnt is None else OUR_RULES
+    blank = people_row(given.people)
+    found = interesting(given.people, known, blank, rules=rules, count=NAMED)
+    by = "people's labels alone" if files.learnt is None else "people's labels and the data map"
+    sentences = []
+    for row in found.estimates:
+        amount, samples = int(row.value), found.tables["interest"].filter(kind=row.stratum)
+        named = sections.first_named(samples["item"].to_list(), amount)
+        text = f"{count(amount, 'item')} of the kind {row.stratum!r}, by {by}{named}."
+        sentences.append(sections.finding(text, bool(amount)))
+    return AuditPart(INTEREST, found, sentences)
+
+
+PARTS: tuple[Callable[[AuditFiles], AuditPart | None], ...] = (
+    _about_pictures,
+    _about_people,
+    _about_original,
+    _about_models,
+    _about_modes,
+    _about_movement,
+    _about_data_map,
+    _about_signals,
+    _about_interest,
+)
+"""What is asked of the files, in the order of the report."""
+
+
+def _doubtful_pictures(
+    given: GivenFiles,
+) -> tuple[dict[str, pl.DataFrame], dict[str, NDArray[np.uint8]]]:
+    """What people and models believe of the most doubtful items, where there are pictures."""
+    if given.people is None or given.pictures is None:
+        return {}, {}
+    known = set(given.pictures.items).intersection(*(one.items for one in given.models.values()))
+    people = given.people.take([item for item in given.people.items if item in known])
+    items = most_doubtful(people)
+    sources = {"people": people, **dict(list(given.models.items())[:MODELS_SHOWN])}
+    images = dict(zip(items, given.pictures.take(items).images, strict=True)) if items else {}
+    return {"doubtful": bars(sources, items)} if items else {}, images
+
+
+def _draft_sheet(sources: AuditSources, files: AuditFiles) -> Datasheet | None:
+    """A draft: what can be counted is, the rest are questions to the owner."""
+    given = files.given
+    path = sources.labels or sources.judgments
+    if given.people is None or path is None:
+        return None
+    return datasheet_of(
+        path.stem,
+        given.people,
+        judgments=given.judgments,
+        ledger=None if given.made is None else given.made.ledger,
+        agreement=[*_agreement(files).values()],
+        splits=None if given.pictures is None else Counter(given.pictures.split),
+    )
+
+
+def audit_values(audited: Audit) -> dict[str, Any]:
+    """The findings as plain values, ready for JSON; what is no number is None."""
+    rows = as_rows(audited.estimates)
+    return {
+        "simulated": audited.simulated,
+        "findings": [
+            {"part": part, "text": one.text, "kind": one.kind}
+            for part, findings in audited.findings.items()
+            for one in findings
+        ],
+        "remarks": list(audited.remarks),
+        "estimates": [
+            {name: None if _is_nan(value) else value for name, value in row.items()} for row in rows
+        ],
+        "tables": {name: len(table) for name, table in audited.tables.items()},
+    }
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and not np.isfinite(value)
+
+
+def write_audit(audited: Audit, folder: Path) -> list[str]:
+    """Write every table as Parquet and CSV, the estimates, ``audit.json`` and ``datasheet.md``;
+    returns what was written, in words."""
+    tables = folder / "tables"
+    try:
+        tables.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be made: {error.strerror or error}.") from None
+    for name in TABLES:  # what an earlier audit found must not stand beside this one
+        for ending in ("parquet", "csv"):
+            (tables / f"{name}.{ending}").unlink(missing_ok=True)
+    for name, table in audited.tables.items():
+        marked = table.with_columns(simulated=pl.lit(audited.simulated))
+        marked.write_parquet(tables / f"{name}.parquet")
+        marked.write_csv(tables / f"{name}.csv")
+    for ending in ("parquet", "csv"):
+        audited.estimates.write(folder / f"estimates.{ending}")
+    text = json.dumps(audit_values(audited), indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / "audit.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "datasheet.md").unlink(missing_ok=True)
+    if audited.sheet is not None:
+        (folder / "datasheet.md").write_text(to_markdown(audited.sheet), encoding="utf-8")
+    amount = f"{count(len(audited.tables), 'table')} and estimates (Parquet and CSV)"
+    return [amount, "audit.json", *(["datasheet.md"] if audited.sheet else [])]
+
+
+TABLES: dict[str, str] = {
+    "duplicates": "Pictures that have a duplicate",
+    "pairs": "Pairs of duplicates, closest first",
+    "leakage": "Pictures that are in two splits",
+    "strata": "Strata of label variation",
+    "differs": "Items whose most frequent human class is not the original label",
+    "concentration": "Share of all doubt in the most doubtful items",
+    "correlations": "Signals of ambiguity, correlated",
+    "alignment": "People's doubt against the models' confidence",
+    "entropy": "Entropy of people's labels and of models",
+    "modes": "Models that learnt from original, majority and soft labels",
+    "data_map": "Data map",
+    "convergence": "How far predictions still move",
+    "interest": "Samples of interest",
+    "kinds": "All items with their kind of interest",
+    "alternatives": "The same first guess, other alternatives",
+    "leaderboard": "Closest to people first",
+    "doubtful": "What people and models believe of the most doubtful items",
+}
+"""Every table an audit can write, with its title."""
+
+
+def draw_audit(audited: Audit, folder: Path, *, title: str = "Audit") -> Path:
+    """Write ``report.html``, one page that needs nothing else, and ``figures/``; its path."""
+    page = audit_page(audited, title=title)
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Drawing):
+                save(block, folder / "figures")
+    path = folder / "report.html"
+    write(page, path)
+    return path
+
+
+def audit_page(audited: Audit, *, title: str = "Audit") -> Page:
+    """The audit as a page: on top the first finding of each part, and every caution."""
+    parts = [
+        Section(part, "\n\n".join(one.text for one in findings), tuple(BLOCKS[part](audited)))
+        for part, findings in audited.findings.items()
+    ]
+    if audited.remarks:
+        parts.append(Section("Remarks", "", tuple(Text(remark) for remark in audited.remarks)))
+    summary = [
+        one
+        for part, findings in audited.findings.items()
+        for at, one in enumerate(findings)
+        if part != INTEREST and (at == 0 or one.kind == "caution")
+    ]
+    if audited.simulated:
+        mark = "Simulated people or models are behind these numbers."
+        summary.insert(0, Finding(mark, "caution"))
+    how = How(provenance=audited.provenance)
+    return Page(title, "", tuple(summary), tuple(parts), how)
+
+
+def _table_blocks(*names: str) -> Callable[[Audit], Iterable[Block]]:
+    """The first rows of tables."""
+
+    def make(audited: Audit) -> Iterable[Block]:
+        for name in names:
+            table = audited.tables.get(name, pl.DataFrame())
+            caption = f"The first {sections.ROWS_SHOWN} of {len(table):,} rows; all are in "
+            caption += f"tables/{name}.csv."
+            if len(table):
+                shown = table.head(sections.ROWS_SHOWN).drop("test", strict=False)
+                told = caption if len(shown) < len(table) else ""
+                yield Table(TABLES[name], shown, caption=told, simulated=audited.simulated)
+
+    return make
+
+
+def _model_blocks(audited: Audit) -> Iterable[Block]:
+    yield from _table_blocks("leaderboard")(audited)
+    yield from sections.alignment_blocks(audited)
+    yield from _table_blocks("alternatives")(audited)
+    basis = score_figures.basis_of(audited.estimates.filter(metric="mean_entropy").table)
+    yield curves.entropy_histograms(audited.tables["entropy"], replace(basis, interval=""))
+
+
+BLOCKS: dict[str, Callable[[Audit], Iterable[Block]]] = {
+    "Pictures": sections.picture_blocks,
+    "People": sections.doubt_blocks,
+    "Original labels": _table_blocks("differs"),
+    "Models": _model_blocks,
+    "Softness or a shifted mode": sections.mode_blocks,
+    "Learning": sections.learning_blocks,
+    INTEREST: sections.item_blocks,
+}
+"""Tables and figures of each part."""

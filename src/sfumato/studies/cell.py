@@ -14,9 +14,10 @@ from sfumato.learn.examples import Examples, NormalisedNetwork, probabilities
 from sfumato.learn.fit import WEIGHTS, fit
 from sfumato.learn.folds import Split
 from sfumato.learn.sweep import CellResult
-from sfumato.learn.targets import fixed
-from sfumato.learn.train import Recipe, Weights, restored, train, weights_of
+from sfumato.learn.targets import fixed_targets
+from sfumato.learn.train import Recipe, Weights, restore_network, train, weights_of
 from sfumato.studies.data import CLEAN, WATCHED, Condition, Target
+
 
 def train_and_test(
     recipe: Recipe,
@@ -59,7 +60,7 @@ def train_and_test(
 
 def pretrain(recipe: Recipe, examples: Examples, labels: LabelSet) -> CellResult:
     """Train a network to go on from; its weights are kept."""
-    trained = train(recipe, examples, fixed(labels, examples.items))
+    trained = train(recipe, examples, fixed_targets(labels, examples.items))
     state = weights_of(trained.network)
     arrays = {WEIGHTS + name: array for name, array in state.items()}
     return CellResult({"history": list(trained.history)}, arrays, work=len(trained.history))
@@ -73,7 +74,7 @@ def _as_pretrained(
             "An arm is tested as pretrained, but the study has no pretraining; give it one, or "
             "leave the arm out."
         )
-    return restored(recipe, examples, target.labels.classes, start)
+    return restore_network(recipe, examples, target.labels.classes, start)
 
 
 def _spoilt(

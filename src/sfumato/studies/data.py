@@ -23,7 +23,7 @@ from sfumato.learn.examples import Examples
 from sfumato.learn.fit import WEIGHTS
 from sfumato.learn.folds import Split
 from sfumato.learn.mixing import Augmenting, Mixing
-from sfumato.learn.sweep import Done, Failed
+from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated
 from sfumato.scores import Estimate
@@ -43,9 +43,12 @@ class StudyData:
     labels: Mapping[str, LabelSet] = field(default_factory=dict)
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
     crowds: Mapping[str, CrowdLabels] = field(default_factory=dict)
-    """Labels of single annotators, by the same names."""
+    """Labels of single annotators, by the same names or those of recipes."""
+    soft_original: LabelSet | None = None
+    """Original labels as distributions, where the data came with such: what the arm ``original``
+    learns (S4-13). It is tested against their classes."""
     judgments: Judgments | None = None
-    """What people said, for recipes of other readings; None for data that holds labels only."""
+    """What people said; None for data that holds labels only."""
     pictures: ImageSet | None = None
     """The images with their original classes, where all were judged."""
     pool: int | None = None
@@ -85,6 +88,10 @@ class StudyData:
     def simulated(self) -> bool:
         """Whether simulated people are behind any label set."""
         return any(is_simulated(labels.provenance) for labels in self.labels.values())
+
+    def rng(self, measure: str) -> np.random.Generator:
+        """Chance for one measure: its intervals do not depend on which others are taken."""
+        return np.random.default_rng([self.study.seed, *measure.encode()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +164,9 @@ def _is_large(name: str) -> bool:
     return name == WATCHED or name.startswith(WEIGHTS)
 
 
-def conditions(attacks: Sequence[Attack], corruptions: Sequence[str], strength: int) -> list[Condition]:
+def conditions(
+    attacks: Sequence[Attack], corruptions: Sequence[str], strength: int
+) -> list[Condition]:
     """Everything that is done to the images of a test: FGSM, every step of PGD, corruptions."""
     found = []
     for attack in attacks:
@@ -184,7 +193,7 @@ class TrainingRun:
     split: Split
     target: Target
     tests: Sequence[TestSet]
-    result: Done | Failed | None = None
+    result: FinishedCell | FailedCell | None = None
     file: str = ""
     """The folder of its predictions, seen from the run's."""
 
@@ -206,17 +215,17 @@ class TrainingRun:
         return {n.removeprefix(WEIGHTS): a for n, a in found.items() if n.startswith(WEIGHTS)}
 
     def _all(self) -> dict[str, NDArray[Any]]:
-        return self.result.arrays() if isinstance(self.result, Done) else {}
+        return self.result.arrays() if isinstance(self.result, FinishedCell) else {}
 
     @property
     def done(self) -> bool:
         """Whether it ended well."""
-        return isinstance(self.result, Done)
+        return isinstance(self.result, FinishedCell)
 
     @property
     def history(self) -> list[dict[str, float]]:
         """One row per epoch."""
-        return self.result.scores["history"] if isinstance(self.result, Done) else []
+        return self.result.scores["history"] if isinstance(self.result, FinishedCell) else []
 
     def test(self, part: str) -> TestSet:
         """The test of that name."""
@@ -239,7 +248,7 @@ class TrainingRun:
             provenance=(step,),
         )
 
-    def with_result(self, result: Done | Failed) -> "TrainingRun":
+    def with_result(self, result: FinishedCell | FailedCell) -> "TrainingRun":
         """The same training, finished or failed."""
         return replace(self, result=result)
 
@@ -249,7 +258,7 @@ class Predictions:
     """What came out of the cells of a study."""
 
     runs: tuple[TrainingRun, ...] = ()
-    cells: tuple[Done | Failed, ...] = ()
+    cells: tuple[FinishedCell | FailedCell, ...] = ()
     """Finished and failed cells of studies that simulate worlds."""
 
     @property
@@ -258,10 +267,10 @@ class Predictions:
         return tuple(run for run in self.runs if run.done)
 
     @property
-    def failed(self) -> list[Failed]:
+    def failed(self) -> list[FailedCell]:
         """Cells that failed, with their reason."""
         results = [*(run.result for run in self.runs), *self.cells]
-        return [result for result in results if isinstance(result, Failed)]
+        return [result for result in results if isinstance(result, FailedCell)]
 
     def of(self, arm: str, network: str) -> dict[int, list[TrainingRun]]:
         """Finished trainings of an arm and network by seed, the folds of each in order."""

@@ -10,17 +10,26 @@ from pathlib import Path
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.text import Finding, summarise
 from sfumato.reporting.tables import How
+from sfumato.reporting.text import Finding, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.sections import trained, worlds
+from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
 from sfumato.studies.verdicts import KINDS
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
 SECTIONS: dict[str, SectionMaker] = {
     "claims": trained.claims,
+    "leaderboard": rescore.leaderboard,
+    "whose_answers": mixed_answers.whose_answers,
+    "mixes_seen": mixed_answers.seen,
+    "single_mixes": mixed_answers.single_mixes,
+    "class_pairs": mixed_answers.class_pairs,
+    "mixes_confidence": mixed_answers.how_sure,
+    "repeats": mixed_answers.repeats,
+    "half_and_half": mixed_answers.half_and_half,
+    "other_classes": mixed_answers.other_classes,
     "curves": trained.curves,
     "tracking": trained.tracking,
     "softness": trained.softness,
@@ -29,6 +38,8 @@ SECTIONS: dict[str, SectionMaker] = {
     "scores": trained.scores,
     "agreement": trained.agreement,
     "confidence": trained.confidence,
+    "doubt": audit.doubt,
+    "single_items": audit.single_items,
     "arms": trained.arms,
     "simulated": worlds.simulated,
     "recovered": worlds.recovered,

@@ -23,7 +23,15 @@ import tomli_w
 from sfumato.errors import DataError
 from sfumato.labels.files import write_labels
 from sfumato.learn.examples import device_name
-from sfumato.learn.sweep import Cell, Done, Engine, Failed, Progress, fingerprint, run_sweep
+from sfumato.learn.sweep import (
+    Cell,
+    Engine,
+    FailedCell,
+    FinishedCell,
+    Progress,
+    fingerprint,
+    run_sweep,
+)
 from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
@@ -59,7 +67,7 @@ class Runner:
     stage: Callable[[str], None] = lambda name: None
     """Told what begins."""
 
-    def sweep(self, cells: Sequence[Cell], folder: Path) -> Sequence[Done | Failed]:
+    def sweep(self, cells: Sequence[Cell], folder: Path) -> Sequence[FinishedCell | FailedCell]:
         """Run the cells that ``folder`` does not hold yet."""
         return run_sweep(
             cells, folder, engine=self.engine, scheduler=self.scheduler, progress=self.progress
@@ -104,9 +112,9 @@ def _run_cells(data: StudyData, run: Run, runner: Runner) -> Predictions:
     if study.worlds is not None:
         runner.stage("Simulated worlds")
         cells = tuple(runner.sweep(world_cells(study), folder))
-        if not any(isinstance(cell, Done) for cell in cells):
+        if not any(isinstance(cell, FinishedCell) for cell in cells):
             first = cells[0]
-            assert isinstance(first, Failed)
+            assert isinstance(first, FailedCell)
             raise DataError(f"Every world failed; the first, {first.cell.name}: {first.reason}")
         return Predictions(cells=cells)
     return Predictions()
@@ -174,8 +182,8 @@ def _write_trainings(data: StudyData, predictions: Predictions, folder: Path) ->
                 "seed": key.seed,
                 "fold": key.fold,
                 "predictions": run.file,
-                "cell": result.fingerprint if isinstance(result, Done) else "",
-                "failed": result.reason if isinstance(result, Failed) else "",
+                "cell": result.fingerprint if isinstance(result, FinishedCell) else "",
+                "failed": result.reason if isinstance(result, FailedCell) else "",
                 "learnt": json.dumps(to_json(run.target.labels.provenance)),
             }
         )

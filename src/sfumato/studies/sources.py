@@ -1,14 +1,17 @@
-"""Where a study's images and judgments come from."""
+"""Load what a study works on: ``SOURCES`` names the data, ``load_data`` gives a ``StudyData``.
+
+Handwritten digits with simulated people, FashionMNIST-H, soft-digits, MNIST and files of one's own
+are read here, everything on CIFAR-10 images in ``cifar_sources``. A study of simulated worlds needs
+no data at all.
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.data import ImageSet, load, load_own, locate
 from sfumato.data.digits import (
@@ -18,65 +21,97 @@ from sfumato.data.digits import (
     read_original_labels,
 )
 from sfumato.errors import DataError
-from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.labels.build import build
-from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.judgments.quality import apply_rules, rule_with
+from sfumato.labels.build import RECIPES
+from sfumato.labels.build.distances import ClassDistances, choose_distances
+from sfumato.labels.files import read_labels
+from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate import simulate
 from sfumato.labels.soft_digits import read_soft_digits
-from sfumato.learn.folds import Split
-from sfumato.provenance import is_simulated
+from sfumato.learn.examples import Examples
+from sfumato.names import find
+from sfumato.provenance import Step
+from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
+from sfumato.studies.cifar_sources import (
+    FAR_SETS,
+    LABEL_SETS,
+    PEOPLE_H,
+    SIMULATED_MAJORITY,
+    SIMULATED_SOFT,
+    TRAINED_ON,
+    VARIETIES,
+    load_cifar10h,
+    load_cifar10s,
+    load_hmix,
+    load_label_sets,
+    load_mixing,
+    load_stored_predictions,
+    needed_folder,
+    read_as,
+    read_judgments,
+)
+from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
+from sfumato.studies.study import Own, Study
 
-if TYPE_CHECKING:
-    from sfumato.studies.study import Study
-
-__all__ = ["SOURCES", "Material", "load_material", "time_signals"]
-
-
-@dataclass(frozen=True, eq=False)
-class Material:
-    """What a study works on: pictures that people judged, in one order."""
-
-    pictures: ImageSet
-    original: LabelSet
-    people: LabelSet
-    """What people believe: the labels that every arm is compared with."""
-    judgments: Judgments | None = None
-    """None for data sets that hold labels only."""
-    crowd: CrowdLabels | None = None
-    """What people believe, by judgment."""
-    model_made: LabelSet | None = None
-    """Original labels as the distributions of the model that made the pictures (S4-13)."""
-    made: Mapping[str, LabelSet] = field(default_factory=dict)
-    """Labels that a data set without judgments holds, by the recipe that made them."""
-    signals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """Numbers about each item that tell of doubt, such as ``response time``."""
-    split: Split | None = None
-    """The parts that came with the data."""
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the people are simulated."""
-        return is_simulated(self.people.provenance)
+PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
+"""What the parts of a division are called in files, and here."""
 
 
-def load_material(study: "Study", data: Path | None) -> Material:
-    """What a study works on; only pictures that people judged are kept."""
-    return SOURCES[study.data](study, data)
+@dataclass(frozen=True)
+class Source:
+    """Data that a study can be about."""
+
+    about: str
+    load: Callable[[Study, Path | None], StudyData]
+    labels: tuple[str, ...] = (PEOPLE, ORIGINAL)
+    """The label sets that arms and tests may name."""
+    judged: bool = False
+    """Whether they may name recipes too, for there are judgments to read by them."""
 
 
-def _judged(study: "Study", pictures: ImageSet, everything: Judgments) -> Material:
-    judgments = select(everything)  # repeats, checks and practice make no labels (C12)
-    crowd = build(judgments, study.recipe).crowd
-    people = crowd.mean()
-    original = pictures.original()
-    missing = [name for name in original.classes if name not in people.classes]
-    if missing:
-        raise DataError(
-            f"The pictures have a class {missing[0]!r} that people were not asked about; their "
-            f"classes are {', '.join(people.classes)}."
-        )
+def load_data(study: Study, folder: Path | None) -> StudyData:
+    """What the study works on; ``folder`` holds the data sets.
+
+    Names that the data does not have are errors before anything is read.
+    """
+    source = find(SOURCES, study.data, what="data source of studies")
+    _check_names(study, source)
+    return source.load(study, folder)
+
+
+def _check_names(study: Study, source: Source) -> None:
+    recipes = RECIPES if source.judged else {}
+    sets = dict.fromkeys((*source.labels, *recipes))
+    learnable = {**sets, **dict.fromkeys((*LABELS, *PERSONS))}
+    for arm in study.arms:
+        find(learnable, arm.labels, what=f"label set or arm for the data {study.data!r}")
+        for name, table, what in (
+            (arm.mix, MIXES, "way of mixing"),
+            (arm.added, ADDED, "kind of added mixes"),
+            (arm.curve, CURVES, "curve for mixes"),
+        ):
+            if name:
+                find(table, name, what=what)  # type: ignore[arg-type]
+    tested = [name for test in study.tests for name in test.against]
+    for name in (*tested, *(name for ladder in study.ladders for name in ladder)):
+        find(sets, name, what=f"label set to test against for the data {study.data!r}")
+
+
+def _judged(
+    study: Study,
+    pictures: ImageSet,
+    judgments: Judgments,
+    distances: ClassDistances | None = None,
+) -> StudyData:
+    """Pictures that people judged, in one order, with their labels by every recipe named."""
+    judgments = select(judgments)  # repeats, checks and practice make no labels (C12)
+    recipes = {PEOPLE: study.recipe}
+    recipes |= {name: name for name in study.label_names if name in RECIPES}
+    crowds = read_as(judgments, recipes, distances)
+    means = {name: crowd.mean() for name, crowd in crowds.items()}
+    people = means[PEOPLE]
     known = set(pictures.items)
     items = tuple(item for item in people.items if item in known)
     if not items:
@@ -85,57 +120,62 @@ def _judged(study: "Study", pictures: ImageSet, everything: Judgments) -> Materi
             f"picture is {pictures.items[0]!r}."
         )
     pictures = pictures.take(items)
-    return Material(
-        pictures=pictures,
+    tested = {name for test in study.tests for name in test.against}
+    return StudyData(
+        study,
+        Examples(pictures.items, pictures.images),
+        labels={
+            PEOPLE: people.take(items),
+            ORIGINAL: _over(pictures.original(), people.classes),
+            **{name: means[name].take(items) for name in means if name in tested - {PEOPLE}},
+        },
+        crowds=crowds,
         judgments=judgments,
-        original=_over(pictures.original(), people.classes),
-        people=people.take(items),
-        crowd=crowd,
-        signals=time_signals(judgments, items),
+        pictures=pictures,
     )
 
 
 def _over(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
     """The same labels with the classes that people could choose, in their order."""
+    missing = [name for name in labels.classes if name not in classes]
+    if missing:
+        raise DataError(
+            f"The pictures have a class {missing[0]!r} that people were not asked about; their "
+            f"classes are {', '.join(classes)}."
+        )
     probs = np.zeros((len(labels), len(classes)))
     for place, name in enumerate(labels.classes):
         probs[:, classes.index(name)] = labels.probs[:, place]
-    return LabelSet(labels.items, classes, probs, labels.weight, labels.provenance)
+    return replace(labels, classes=classes, probs=probs)
 
 
-def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
-    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
-    table = judgments.table
-    # Times are skewed: the mean is that of their logarithms.
-    means = table.filter(pl.col("seconds") > 0).group_by("item").agg(pl.col("seconds").log().mean())
-    known = dict(zip(means["item"], means["seconds"], strict=True))
-    if not known:
-        return {}
-    return {"response time": np.array([known.get(item, np.nan) for item in items])}
-
-
-def _digits(study: "Study", data: Path | None) -> Material:
+def _load_digits(study: Study, folder: Path | None) -> StudyData:
+    """1,797 real handwritten digits; nobody annotated them, so people are simulated."""
     pictures = load("digits")
     people = simulate(
         study.simulated.kind,
         label_by_neighbours(pictures),
         per_item=study.simulated.per_item,
         annotators=study.simulated.annotators,
-        rng=np.random.default_rng(study.split_seed),
+        rng=np.random.default_rng(study.seed),
     )
-    assert isinstance(people, Judgments)
+    if not isinstance(people, Judgments):
+        raise DataError(
+            f"Simulated people of the kind {study.simulated.kind!r} do not judge single items, "
+            "which a study needs; choose another kind."
+        )
     return _judged(study, pictures, people)
 
 
-def _fashion_h(study: "Study", data: Path | None) -> Material:
-    folder = _folder(data)
-    counts = folder / "fashion_mnist_h" / "fmh-counts.npy"
-    return _judged(study, load("fashion-mnist-h", folder=folder), _read(counts, "fashion-mnist-h"))
+def _load_fashion(study: Study, folder: Path | None) -> StudyData:
+    folder = needed_folder(folder, "FashionMNIST-H")
+    counts = locate("fashion-mnist-h", "fmh-counts.npy", folder)
+    return _judged(study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h"))
 
 
-def _soft_digits(source: str, study: "Study", data: Path | None) -> Material:
+def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyData:
     """The digits of one source, with the labels and parts that are published (S4-55)."""
-    path = locate("soft-digits", "soft-digits.parquet", _folder(data))
+    path = locate("soft-digits", "soft-digits.parquet", needed_folder(folder, "soft-digits"))
     known = read_soft_digits(path)
     made = {"yes-unsure-weighted": known.weighted, "yes-unsure-equal": known.equal}
     if study.recipe not in made:
@@ -152,55 +192,200 @@ def _soft_digits(source: str, study: "Study", data: Path | None) -> Material:
     place = {item: row for row, item in enumerate(known.weighted.items)}
     rows = [place[item] for item in items]
     told = {"mean uncertainty": known.uncertainty, "unsure proportion": known.unsure}
-    return Material(
+    parts = _given_parts(pictures)
+    return StudyData(
+        study,
+        Examples(pictures.items, pictures.images),
+        labels={
+            PEOPLE: people,
+            ORIGINAL: _over(pictures.original(), people.classes),
+            **{name: made[name].take(items) for name in made if name in study.label_names},
+        },
+        soft_original=_over(read_original_labels(path).take(items), people.classes),
         pictures=pictures,
-        original=_over(pictures.original(), people.classes),
-        people=people,
-        model_made=_over(read_original_labels(path).take(items), people.classes),
-        made={recipe: labels.take(items) for recipe, labels in made.items()},
         signals={
             name: values[rows] for name, values in told.items() if np.isfinite(values[rows]).any()
         },
-        split=_given_split(pictures),
+        parts=parts if len(parts) == len(set(PARTS.values())) else {},
     )
 
 
-def _given_split(pictures: ImageSet) -> Split | None:
-    """The parts of the data set, where it has the three that a study needs."""
-    train, validation, test = (
-        tuple(item for item, part in zip(pictures.items, pictures.split, strict=True) if part == of)
-        for of in ("train", "val", "test")
+def _given_parts(pictures: ImageSet) -> dict[str, tuple[str, ...]]:
+    """The items of each part that came with the data and has any."""
+    found: dict[str, list[str]] = {}
+    for item, name in zip(pictures.items, pictures.split, strict=True):
+        if name in PARTS:
+            found.setdefault(PARTS[name], []).append(item)
+    return {name: tuple(items) for name, items in found.items()}
+
+
+def _load_mnist(study: Study, folder: Path | None) -> StudyData:
+    """All digits; those to learn and those to test have names of their own: both count from 0."""
+    folder = needed_folder(folder, "MNIST")
+    parts = {"train": load("mnist", "train", folder), "test": load("mnist", "test", folder)}
+    items = {
+        name: tuple(f"{name}/{item}" for item in images.items) for name, images in parts.items()
+    }
+    first, second = (images.original() for images in parts.values())
+    every = (*items["train"], *items["test"])
+    return StudyData(
+        study,
+        Examples(every, np.concatenate([images.images for images in parts.values()])),
+        labels={
+            ORIGINAL: LabelSet(
+                every,
+                first.classes,
+                np.concatenate([first.probs, second.probs]),
+                provenance=(*first.provenance[:-1], *second.provenance),
+            )
+        },
+        parts=items,
     )
-    return Split(train, validation, test) if train and validation and test else None
 
 
-def _own(study: "Study", data: Path | None) -> Material:
+def _load_own(study: Study, folder: Path | None) -> StudyData:
+    """Pictures, their labels so far and judgments, from files of one's own."""
     given = study.own
     for name in ("images", "table", "judgments"):
         if not getattr(given, name):
             raise DataError(f"The study {study.name!r} needs `{name}` in its table [own].")
+    if len(given.size) not in (0, 2):
+        raise DataError(
+            f"`size` in [own] is height and width, such as [32, 32], not {list(given.size)}."
+        )
     size = (given.size[0], given.size[1]) if given.size else None
     pictures = load_own(Path(given.images), Path(given.table), size=size)
-    return _judged(study, pictures, _read(Path(given.judgments), given.format))
+    judgments = _own_judgments(study)
+    data = _judged(study, pictures, judgments, _own_distances(study, judgments))
+    assert data.pictures is not None
+    return replace(
+        data,
+        soft_original=_own_original(given, data.labels[PEOPLE]),
+        parts=_own_parts(given, data.pictures) if study.split.kind == "given" else {},
+    )
 
 
-def _read(path: Path, format_name: str) -> Judgments:
-    found = read(path, format_name, ReadOptions())
-    if not isinstance(found, Judgments):
-        raise DataError(f"{path} holds no judgments of single items, which a study needs.")
-    return found
+def _own_judgments(study: Study) -> Judgments:
+    """What people said, without what the quality rules find, and of so many people per item."""
+    given = study.own
+    if given.question and given.format != "sfumato":
+        raise DataError(
+            f"`question` in [own] is for judgments in the format 'sfumato'; files in the format "
+            f"{given.format!r} say themselves what was asked."
+        )
+    options = ReadOptions(
+        classes=given.classes or None,
+        question_file=Path(given.question) if given.question else None,
+    )
+    found = read_judgments(Path(given.judgments), given.format, options)
+    found, _ = apply_rules(found, [rule_with(name) for name in given.exclude])
+    if not len(found):
+        raise DataError(
+            f"No judgment is left: the rules {', '.join(given.exclude)} leave out everybody."
+        )
+    if given.people is None:
+        return found
+    rng = np.random.default_rng(study.seed)
+    return _fewer_people(select(found), given.people, rng=rng)
 
 
-def _folder(data: Path | None) -> Path:
-    if data is None:
-        raise DataError("The study needs a data set: set SFUMATO_DATA to the folder of data sets.")
-    return data
+def _fewer_people(judgments: Judgments, most: int, *, rng: np.random.Generator) -> Judgments:
+    """So many judgments per item at most, drawn without replacement."""
+    drawn = judgments.table.select("item", draw=pl.Series(rng.random(len(judgments))))
+    kept = drawn.select(pl.col("draw").rank("ordinal").over("item") <= most)["draw"]
+    return judgments.take(kept, Step("sub-sample annotators", {"M": most, "fewer": "keep"}))
 
 
-SOURCES: dict[str, Callable[["Study", Path | None], Material]] = {
-    "digits": _digits,
-    "fashion-mnist-h": _fashion_h,
-    "soft-digits": partial(_soft_digits, "mnist"),
-    "soft-digits-synthetic": partial(_soft_digits, "mukhoti"),
-    "own": _own,
+def _own_distances(study: Study, judgments: Judgments) -> ClassDistances | None:
+    """How far classes are apart by their word vectors, where a recipe has to know."""
+    named = (study.recipe, *sorted(study.label_names & RECIPES.keys()))
+    needy = [name for name in named if "distances" in RECIPES[name].takes]
+    if not needy:
+        return None
+    if not study.own.vectors:
+        raise DataError(
+            f"The recipe {needy[0]!r} shares mass out by how similar classes are: give a file of "
+            "word vectors as `vectors` in [own]."
+        )
+    return choose_distances(judgments.question.classes, vectors=Path(study.own.vectors))
+
+
+def _own_original(given: Own, people: LabelSet) -> LabelSet | None:
+    if not given.original:
+        return None
+    path = Path(given.original)
+    try:
+        return _over(read_labels(path).take(people.items), people.classes)
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def _own_parts(given: Own, pictures: ImageSet) -> Mapping[str, tuple[str, ...]]:
+    """The items of every part that the column ``split`` of the table names."""
+    name = Path(given.table).name
+    unknown = sorted(set(pictures.split) - PARTS.keys())
+    if unknown:
+        raise DataError(
+            f"The split is to be given, but the column `split` of {name} says {unknown[0]!r} of "
+            "some item; it says train, validation or test of each."
+        )
+    parts = _given_parts(pictures)
+    for needed in ("train", "test"):
+        if needed not in parts:
+            raise DataError(f"No judged item has {needed!r} in the column `split` of {name}.")
+    return parts
+
+
+def _load_nothing(study: Study, folder: Path | None) -> StudyData:
+    return StudyData(study)
+
+
+SOURCES: dict[str, Source] = {
+    "own": Source("files of one's own, named in [own]", _load_own, judged=True),
+    "digits": Source(
+        "handwritten digits that scikit-learn brings along, simulated people",
+        _load_digits,
+        judged=True,
+    ),
+    "fashion-mnist-h": Source(
+        "the test images of Fashion-MNIST, about 67 votes each", _load_fashion, judged=True
+    ),
+    "soft-digits": Source(
+        "digits of MNIST from easy to ambiguous, judged by six people each (paper 5)",
+        partial(_load_soft_digits, "mnist"),
+        (PEOPLE, ORIGINAL, "yes-unsure-weighted", "yes-unsure-equal"),
+    ),
+    "soft-digits-synthetic": Source(
+        "synthetic ambiguous digits, judged by six people each (paper 5)",
+        partial(_load_soft_digits, "mukhoti"),
+        (PEOPLE, ORIGINAL, "yes-unsure-weighted", "yes-unsure-equal"),
+    ),
+    "mnist": Source("MNIST, without people", _load_mnist, (ORIGINAL,)),
+    "cifar10s": Source(
+        "CIFAR-10 test images with votes, 1,000 of them with soft answers (papers 3 and 4)",
+        load_cifar10s,
+        (ORIGINAL, PEOPLE_H, *VARIETIES),
+        judged=True,
+    ),
+    "cifar10h": Source(
+        "CIFAR-10 test images with about 51 votes each, and images further away (paper 1)",
+        load_cifar10h,
+        (PEOPLE_H, ORIGINAL, TRAINED_ON, "distilled", "ensemble", *FAR_SETS),
+    ),
+    "label-sets": Source(
+        "the same images with label sets of several kinds (paper 2)",
+        load_label_sets,
+        (ORIGINAL, *LABEL_SETS, *FAR_SETS),
+    ),
+    "mixing": Source(
+        "CIFAR-10 test images and what people saw in mixes of them (thesis, chapters 4, 5, C)",
+        load_mixing,
+        (PEOPLE_H, ORIGINAL, SIMULATED_SOFT, SIMULATED_MAJORITY),
+    ),
+    "hmix": Source("answers about mixed images, without labels", load_hmix),
+    "cifar10h-predictions": Source(
+        "stored beliefs of paper 1's networks about CIFAR-10 test images", load_stored_predictions
+    ),
+    "worlds": Source("no data: worlds are simulated", _load_nothing),
 }
+"""Where a study's data can come from, by the name in its key ``data``."""

@@ -9,17 +9,29 @@ hold what differs by size.
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.attacks import Attack
 from sfumato.evaluation.corruptions import CORRUPTIONS
+from sfumato.judgments.formats import FORMATS
+from sfumato.judgments.quality import RULES
+from sfumato.labels.build import RECIPES
+from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import published_recipe
 from sfumato.learn.train import Recipe
@@ -38,6 +50,9 @@ Size = Literal["cpu", "lab", "paper"]
 SIZES: tuple[Size, ...] = get_args(Size)
 
 Presentation = Literal["fixed", "sampled", "one annotator"]
+
+Whole = Annotated[int, Field(strict=True)]
+"""A whole number; ``true`` is none."""
 
 
 class Settings(BaseModel):
@@ -58,16 +73,17 @@ class Arm(Settings):
     """
 
     labels: str = "original"
-    """A label set of the data, a recipe of ``labels.build``, or a name of ``arms.LABELS``."""
-    people: int | None = None
+    """A label set of the data, a recipe of ``labels.build`` where there are judgments, or a name of
+    ``arms.LABELS``."""
+    people: Whole | None = None
     """So many annotators per item, drawn anew each seed; None: all there are."""
     majority: bool = False
     """Their most frequent answer as a hard label."""
     shown: Presentation = "fixed"
     """The same distribution at each presentation, a label drawn from it, or one annotator's."""
-    items: int | None = None
+    items: Whole | None = None
     """So many elicited items and no others."""
-    per_class: int | None = None
+    per_class: Whole | None = None
     """So many items of each class and no others."""
     mix: str = ""
     """How every batch is mixed: a name of ``learn.published.MIXINGS``."""
@@ -107,8 +123,8 @@ class SimulatedPeople(Settings):
 
     kind: str = "top-two"
     """A name of ``labels.simulate.SIMULATORS``."""
-    per_item: int = 6
-    annotators: int = 60
+    per_item: Whole = 6
+    annotators: Whole = 60
 
 
 class Own(Settings):
@@ -132,7 +148,7 @@ class Own(Settings):
     """A file of label distributions that stand for the original labels."""
     exclude: tuple[str, ...] = ()
     """Rules of ``judgments.quality`` whose findings are left out."""
-    people: int | None = None
+    people: Whole | None = Field(default=None, ge=1)
     """So many annotators per item at most, drawn once."""
     vectors: str = ""
     """A file of word vectors, for recipes that spread mass by similarity."""
@@ -142,9 +158,13 @@ class Collection(Settings):
     """Which images further away are tested, and how many; for data that has such sets."""
 
     sets: tuple[str, ...] = ()
-    near: int = 0
-    pretraining: int = 0
-    most: int | None = None
+    """Which sets, by the names of their labels."""
+    near: Whole = 0
+    """So many of the near images, in an order that is always the same."""
+    pretraining: Whole = 0
+    """So many of the next ones are learnt before."""
+    most: Whole | None = None
+    """So many of each other set at most."""
 
 
 class Parts(Settings):
@@ -153,9 +173,9 @@ class Parts(Settings):
     kind: Literal["stratified", "difficulty", "given", "folds", "held out"] = "stratified"
     shares: tuple[float, ...] = (0.7, 0.15, 0.15)
     """For training, choosing and reporting, with ``stratified`` and ``difficulty``."""
-    seed: int | None = 0
-    """Of the division; None: every training seed has its own."""
-    held_out: int = 0
+    seed: Whole | Literal["each"] = 0
+    """Of the division; "each": every training seed has its own."""
+    held_out: Whole = 0
     """Elicited items that are held out as a second test, with ``held out``."""
 
     @model_validator(mode="after")
@@ -180,6 +200,15 @@ class TestSpec(Settings):
     """Label sets of the data; items without labels in the first are left out."""
     attacked: str = ""
     """Whose labels attacks drive the network away from; empty: neither attacked nor corrupted."""
+
+    @model_validator(mode="after")
+    def _attacked_are_held_against(self) -> "TestSpec":
+        if self.attacked and self.attacked not in self.against:
+            raise ValueError(
+                f"attacks drive away from labels that are held against "
+                f"({', '.join(self.against)}), not from {self.attacked!r}"
+            )
+        return self
 
 
 class Curve(Settings):
@@ -241,13 +270,28 @@ class MixAnswers(Settings):
     high: float = 0.5
     """Entropy (nats) from which on both endpoints are ambiguous (S2-68)."""
     low: float = 0.1
-    close: float = 0.1
-    """How far a median may be from its coefficient and still be close to it."""
+    """Entropy up to which both endpoints are clear."""
     example: tuple[str, str] = ("airplane", "deer")
+    """The class pair that is drawn large, as in figure 4.4."""
+
+    @model_validator(mode="after")
+    def _low_is_below_high(self) -> "MixAnswers":
+        if not 0 <= self.low < self.high:
+            raise ValueError(
+                f"needs low < high, both at least 0, not {self.low:g} and {self.high:g}"
+            )
+        return self
 
 
 def _arm(value: Any) -> Any:
     return {"labels": value} if isinstance(value, str) else value
+
+
+def _test(value: Any) -> Any:
+    """A plain name is a part of the data that is held against its own labels."""
+    if not isinstance(value, str):
+        return value
+    return {"part": value, "items": value, "against": [value]}
 
 
 def _parts(value: Any) -> Any:
@@ -263,7 +307,7 @@ class Study(Settings):
     """A sentence or two for the head of the report."""
     size: Size | Literal["own"] = "own"
     data: str = "own"
-    """A name of ``data.SOURCES``."""
+    """A name of ``sources.SOURCES``."""
     own: Own = Own()
     simulated: SimulatedPeople = SimulatedPeople()
     """Used by data without real people only."""
@@ -282,11 +326,11 @@ class Study(Settings):
     """Of networks that have one of their own."""
     pretraining: Annotated[Recipe | None, BeforeValidator(lambda value: _recipe(value))] = None
     """How networks learn before, on images that the data has for it."""
-    seeds: int = Field(default=1, ge=1)
-    folds: int = Field(default=1, ge=1)
+    seeds: Whole = Field(default=1, ge=1)
+    folds: Whole = Field(default=1, ge=1)
     """Folds of every seed, with parts of the kind ``folds``; scores are averaged over them."""
     split: Annotated[Parts, BeforeValidator(_parts)] = Parts()
-    tests: tuple[TestSpec, ...] = (TestSpec(attacked="people"),)
+    tests: tuple[Annotated[TestSpec, BeforeValidator(_test)], ...] = (TestSpec(attacked="people"),)
     watch: bool = False
     """Whether beliefs about the training items are kept after every epoch, for data maps."""
     keep_models: bool = True
@@ -294,11 +338,11 @@ class Study(Settings):
     """Bounds of FGSM, in units of 1/255."""
     pgd: tuple[float, ...] = ()
     """Bounds of PGD, in units of 1/255: steps of a quarter of the bound."""
-    pgd_iterations: int = 10
-    attacked_items: int = 100
+    pgd_iterations: Whole = 10
+    attacked_items: Whole = 100
     """How many items of a test are attacked and corrupted."""
     corruptions: tuple[str, ...] = ()
-    strength: int = Field(default=3, ge=1, le=5)
+    strength: Whole = Field(default=3, ge=1, le=5)
     metrics: tuple[str, ...] = ()
     """Of untouched items; empty: all there are."""
     interval: Literal["seeds", "seeds and items"] = "seeds and items"
@@ -320,9 +364,9 @@ class Study(Settings):
     """Names of ``measures.MEASURES``, in the order in which they are taken."""
     sections: tuple[str, ...] = ()
     """Names of ``pages.SECTIONS`` that the report has; empty: all that there is something for."""
-    draws: int = Field(default=1000, ge=100)
+    draws: Whole = Field(default=1000, ge=100)
     """Resamples behind each bootstrap interval."""
-    seed: int = 0
+    seed: Whole = 0
     """Of everything random that is not a training."""
     near_duplicates: bool = True
 
@@ -333,7 +377,11 @@ class Study(Settings):
         for names, table, what in (
             (self.networks, NETWORKS, "network"),
             (self.corruptions, CORRUPTIONS, "corruption"),
-            (self.learning_rates, dict.fromkeys(self.networks), "network of the study"),
+            (self.learning_rates, NETWORKS, "network"),
+            ((self.recipe,), RECIPES, "recipe"),
+            ((self.simulated.kind,), SIMULATORS, "simulator"),
+            ((self.own.format,), FORMATS, "format"),
+            (self.own.exclude, RULES, "quality rule"),
             (self.controls, dict.fromkeys(self.arm_names), "arm of the study"),
             (self.crossed, dict.fromkeys(self.arm_names), "arm of the study"),
         ):
@@ -354,6 +402,12 @@ class Study(Settings):
     def arm(self, name: str) -> Arm:
         """The arm of that name."""
         return find({arm.name: arm for arm in self.arms}, name, what="arm of the study")
+
+    @property
+    def label_names(self) -> frozenset[str]:
+        """Label sets and recipes that arms learn and tests hold against."""
+        tested = (name for test in self.tests for name in test.against)
+        return frozenset((*(arm.labels for arm in self.arms), *tested))
 
     @property
     def attacks(self) -> list[Attack]:
@@ -386,20 +440,26 @@ def read_study(
 ) -> Study:
     """A shipped study by name, or one's own from a TOML file, in the given size.
 
-    ``changes`` are settings that differ, by dotted name, such as ``{"training.epochs": 5}``.
+    A file of one's own that extends nothing has what ``_own.toml`` says besides. ``changes`` are
+    settings that differ, by dotted name, such as ``{"training.epochs": 5}``.
     """
     text = str(name)
     if text.endswith(".toml"):
-        stated, where = _stated(Path(text)), text
+        stated, where = _of_this_version(_stated(Path(text)), text), text
     else:
         find(dict.fromkeys(shipped_names()), text, what="study")
         stated, where = _stated(text), f"The study {text!r}"
     sizes = {each: stated.pop(each) for each in SIZES if each in stated}
     if sizes or not text.endswith(".toml"):
-        chosen = find(sizes or {"cpu": {}}, size, what=f"size of {text}")
-        stated = {**_merged(stated, chosen), "size": size}
+        known = sizes or {"cpu": {}}
+        if size not in known:
+            raise DataError(f"{where} has no size {size!r}; it has {' and '.join(known)} only.")
+        stated = {**_merged(stated, known[size]), "size": size}
+    changed: dict[str, Any] = {}
     for key, value in (changes or {}).items():
-        stated = _merged(stated, _nested(key, value))
+        changed = _merged(changed, _nested(key, value))
+    stated = _with_arms_of(_merged(stated, changed), changed)
+    _refuse_hidden(stated, where)
     study = study_from(stated, where)
     return _beside(study, Path(text).parent) if text.endswith(".toml") else study
 
@@ -444,15 +504,62 @@ def _stated(source: str | Path) -> dict[str, Any]:
         stated = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{where} is not TOML: {error}.") from error
-    base = stated.pop("extends", None)
-    if base is None:
+    base = stated.pop("extends", "_own" if isinstance(source, Path) else "")
+    if not base:
         return stated
     beside = source.parent / base if isinstance(source, Path) else None
     if beside is not None and base.endswith(".toml"):
-        return _merged(_stated(beside), stated)
+        return _extended(_stated(beside), stated)
     known = [path.name for path in files("sfumato.studies").joinpath("specs").iterdir()]
     find({each.removesuffix(".toml"): None for each in known}, base, what="study to extend")
-    return _merged(_stated(base), stated)
+    return _extended(_stated(base), stated)
+
+
+def _extended(base: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says on top of what it extends, also on top of what that has for one size.
+
+    Other arms keep those controls of the base that are among them.
+    """
+    plain = {key: value for key, value in stated.items() if key not in SIZES}
+    merged = _with_arms_of(_merged(base, plain), plain)
+    for size in SIZES:
+        if size in base:
+            again = {key: value for key, value in plain.items() if key in base[size]}
+            merged[size] = _with_arms_of(_merged(base[size], again), plain)
+        if size in stated:
+            merged[size] = _merged(merged.get(size, {}), stated[size])
+    return merged
+
+
+def _with_arms_of(merged: dict[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        arms = [Arm(**_arm(arm)).name for arm in _expanded(stated.get("arms", []))]
+    except (ValidationError, TypeError):
+        return merged  # whoever makes the study says what is wrong with them
+    for key in ("controls", "crossed"):
+        if arms and key in merged and key not in stated:
+            merged[key] = [name for name in merged[key] if name in arms]
+    return merged
+
+
+def _of_this_version(stated: dict[str, Any], where: str) -> dict[str, Any]:
+    """What a file says, with the key ``split_seed`` of version 0.1 as the two that it became."""
+    if "split_seed" not in stated:
+        return stated
+    seed = stated.pop("split_seed")
+    parts = _parts(stated.get("split", {}))
+    if not isinstance(parts, Mapping) or "seed" in parts:
+        raise DataError(f"{where}: give the seed of the split once, as `seed` in a table [split].")
+    return {"seed": seed, **stated, "split": {**parts, "seed": seed}}
+
+
+def _refuse_hidden(stated: Mapping[str, Any], where: str) -> None:
+    """A training has the network and seed of its cell, whatever its recipe says."""
+    for table in ("training", "pretraining"):
+        keys = stated.get(table)
+        for name in ("network", "seed"):
+            if isinstance(keys, Mapping) and name in keys:
+                raise DataError(f"{where}: [{table}] cannot set {name!r}; the study has {name}s.")
 
 
 def _merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -496,14 +603,17 @@ def _recipe(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     stated = dict(value)
-    known = {each.name: each for each in fields(Recipe)}
-    base = published_recipe(stated.pop("published")) if "published" in stated else Recipe("lenet")
-    for key in stated:
-        find(known, key, what="key of a training")
-    plain = {
-        key: tuple(each) if isinstance(each, list) else each for key, each in stated.items()
-    }
-    return replace(base, **plain)
+    published = stated.pop("published", "")
+    base = published_recipe(published) if published else Recipe("lenet")
+    hints = get_type_hints(Recipe)
+    for key, given in stated.items():
+        wanted = find(hints, key, what="key of a training")
+        several = get_origin(wanted) is tuple
+        choices = get_args(get_args(wanted)[0] if several else wanted)
+        if choices and all(isinstance(choice, str) for choice in choices):
+            for one in given if several and isinstance(given, list | tuple) else [given]:
+                find(dict.fromkeys(choices), one, what=key)
+    return TypeAdapter(Recipe).validate_python({**vars(base), **stated})
 
 
 def _beside(study: Study, folder: Path) -> Study:
@@ -517,18 +627,37 @@ def _beside(study: Study, folder: Path) -> Study:
     return study.model_copy(update={"own": own.model_copy(update=paths)})
 
 
+WORDS = {
+    "tuple_type": "must be a list",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be a text",
+    "model_type": "must be a table",
+    "dataclass_type": "must be a table",
+    "mapping_type": "must be a table",
+}
+"""What pydantic finds wrong with a value, for people who write TOML."""
+
+
 def _sentence(error: ValidationError, where: str) -> str:
     """What is wrong with the first setting that does not fit."""
     first = error.errors()[0]
+    *tables, key = first["loc"] or ("",)
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        known = _keys_at(first["loc"])
+        owner = f"key of [{tables[0]}]" if tables else "key of a study"
         try:
-            find(known, str(first["loc"][-1]), what=f"key of {where}")
-        except Exception as unknown:
-            return str(unknown)
+            find(_keys_at(first["loc"]), str(key), what=owner)
+        except UnknownName as unknown:
+            return f"{where}: {unknown}"
     if first["type"] == "missing":
         return f"{where}: the key {place!r} is missing."
+    if first["type"] in WORDS:
+        return f"{where}: {place} {WORDS[first['type']]}, not {first['input']!r}."
     told = first["msg"].removeprefix("Value error, ")
     given = "" if first["type"] == "value_error" else f", not {first['input']!r}"
     return f"{where}: {f'{place}: ' if place else ''}{told}{given}."
@@ -536,11 +665,18 @@ def _sentence(error: ValidationError, where: str) -> str:
 
 def _keys_at(place: tuple[int | str, ...]) -> dict[str, Any]:
     """The keys that a table has, by the place of one of them."""
-    owners = {
-        "arms": Arm, "own": Own, "simulated": SimulatedPeople, "collection": Collection, "split": Parts,
-        "tests": TestSpec, "curves": Curve, "worlds": Worlds, "mixes": MixAnswers,
-    }  # fmt: skip
-    owner: type[Settings] = owners.get(str(place[0]), Study) if len(place) > 1 else Study
+    owners: dict[str, type[Settings]] = {
+        "arms": Arm,
+        "own": Own,
+        "simulated": SimulatedPeople,
+        "collection": Collection,
+        "split": Parts,
+        "tests": TestSpec,
+        "curves": Curve,
+        "worlds": Worlds,
+        "mixes": MixAnswers,
+    }
+    owner = owners.get(str(place[0]), Study) if len(place) > 1 else Study
     return dict(owner.model_fields)
 
 

@@ -18,7 +18,7 @@ from sfumato.learn.folds import (
     seventy_thirty_with_held_out,
     stratified_split,
 )
-from sfumato.learn.sweep import Cell, Done, Failed
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
 from sfumato.learn.train import Weights
 from sfumato.studies.arms import target_of
 from sfumato.studies.cell import pretrain, train_and_test
@@ -30,7 +30,7 @@ LEARNT_SAMPLE = 500
 FEWEST_FOLDS = 3
 """One fold is not cut out of others: a single fold stands for the first of so many."""
 
-Sweep = Callable[[Sequence[Cell]], Sequence[Done | Failed]]
+Sweep = Callable[[Sequence[Cell]], Sequence[FinishedCell | FailedCell]]
 
 
 def plan_trainings(data: StudyData) -> list[TrainingRun]:
@@ -57,7 +57,7 @@ def folder_name(study: Study, key: TrainingKey) -> str:
 def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
     """The folds of a seed; one, where items are not divided into folds."""
     study, parts = data.study, data.parts
-    chosen = study.split.seed if study.split.seed is not None else seed
+    chosen = seed if study.split.seed == "each" else study.split.seed
     rng = np.random.default_rng(chosen)
     match study.split.kind:
         case "given":
@@ -211,7 +211,7 @@ def pretrained_weights(data: StudyData, sweep: Sweep) -> dict[str, Weights]:
     ]
     starts: dict[str, Weights] = {}
     for network, result in zip(study.networks, sweep(cells), strict=True):
-        if isinstance(result, Failed):
+        if isinstance(result, FailedCell):
             raise DataError(f"The {result.cell.name} failed: {result.reason}")
         starts[network] = kept_weights(result.arrays())
     return starts
@@ -226,12 +226,14 @@ def run_trainings(data: StudyData, sweep: Sweep) -> tuple[TrainingRun, ...]:
     runs = tuple(run.with_result(result) for run, result in zip(planned, results, strict=True))
     if not any(run.done for run in runs):
         first = results[0]
-        assert isinstance(first, Failed)
+        assert isinstance(first, FailedCell)
         raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
     return runs
 
 
-def first_targets(data: StudyData, runs: Sequence[TrainingRun]) -> dict[str, tuple[Arm, TrainingRun]]:
+def first_targets(
+    data: StudyData, runs: Sequence[TrainingRun]
+) -> dict[str, tuple[Arm, TrainingRun]]:
     """The first training of every arm, by its name."""
     first = {run.key.arm: run for run in reversed(runs)}
     return {arm.name: (arm, first[arm.name]) for arm in data.study.arms if arm.name in first}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.learn.sweep import Cell, CellResult, Done, Failed
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.planning.embed import (
     Triplets,
     gnmds_triplets,
@@ -115,7 +115,7 @@ def thin_points(points: Sequence[Point]) -> CellResult:
     return CellResult({"rows": rows}, work=len(points))
 
 
-def grid_table(results: Sequence[Done | Failed]) -> pl.DataFrame:
+def grid_table(results: Sequence[FinishedCell | FailedCell]) -> pl.DataFrame:
     """One row per label tried, as ``planning.grid.run_grid`` gives it, and the ``cell`` it is from.
 
     Cells that failed are left out.
@@ -131,7 +131,7 @@ def grid_table(results: Sequence[Done | Failed]) -> pl.DataFrame:
     return grid.join(known, on=list(WORLD), how="left", maintain_order="left")
 
 
-def thinned_table(results: Sequence[Done | Failed]) -> pl.DataFrame:
+def thinned_table(results: Sequence[FinishedCell | FailedCell]) -> pl.DataFrame:
     """One row per formula, form, rate of wrong answers and seed, with ``rho`` and its ``cell``."""
     rows = [
         (*row, result.fingerprint)
@@ -147,11 +147,11 @@ def _worlds(study: Study) -> Worlds:
     return study.worlds
 
 
-def _done(results: Sequence[Done | Failed], function: Callable[..., CellResult]) -> list[Done]:
+def _done(results: Sequence[FinishedCell | FailedCell], function: Callable[..., CellResult]) -> list[FinishedCell]:
     return [
         result
         for result in results
-        if isinstance(result, Done) and result.cell.function is function
+        if isinstance(result, FinishedCell) and result.cell.function is function
     ]
 
 

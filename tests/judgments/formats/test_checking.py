@@ -4,11 +4,11 @@ import polars as pl
 
 from sfumato.judgments.formats.reading import (
     Flaw,
-    empty,
-    no_number,
-    no_whole_number,
-    no_word,
-    parsed,
+    flag_empty,
+    flag_no_number,
+    flag_no_whole_number,
+    flag_unknown_word,
+    parse_column,
     sound_rows,
 )
 
@@ -20,8 +20,15 @@ def wrong(flaw: Flaw) -> list[str | None]:
 
 
 def test_numbers_may_be_missing_but_nothing_else() -> None:
-    assert wrong(no_number(TABLE, "field", low=0, high=2)) == ["x", "2.5", "-1", "inf", "nan", " 3"]
-    assert wrong(no_number(TABLE, "field", low=0, high=float("inf"))) == [
+    assert wrong(flag_no_number(TABLE, "field", low=0, high=2)) == [
+        "x",
+        "2.5",
+        "-1",
+        "inf",
+        "nan",
+        " 3",
+    ]
+    assert wrong(flag_no_number(TABLE, "field", low=0, high=float("inf"))) == [
         "x",
         "-1",
         "inf",
@@ -31,19 +38,23 @@ def test_numbers_may_be_missing_but_nothing_else() -> None:
 
 
 def test_whole_numbers_are_digits() -> None:
-    assert wrong(no_whole_number(TABLE, "field")) == ["x", "2.5", "-1", "inf", "nan", " 3"]
+    assert wrong(flag_no_whole_number(TABLE, "field")) == ["x", "2.5", "-1", "inf", "nan", " 3"]
 
 
 def test_words_are_a_closed_set() -> None:
-    assert wrong(no_word(TABLE, "field", ("1", "x"))) == ["2.5", "-1", "inf", "nan", " 3"]
+    assert wrong(flag_unknown_word(TABLE, "field", ("1", "x"))) == ["2.5", "-1", "inf", "nan", " 3"]
 
 
 def test_empty_fields() -> None:
-    assert wrong(empty(TABLE, "field")) == [None]
+    assert wrong(flag_empty(TABLE, "field")) == [None]
 
 
 def test_first_flaw_of_a_row_is_reported_with_its_line() -> None:
-    flaws = [empty(TABLE, "field"), no_number(TABLE, "field", low=0, high=2), empty(TABLE, "field")]
+    flaws = [
+        flag_empty(TABLE, "field"),
+        flag_no_number(TABLE, "field", low=0, high=2),
+        flag_empty(TABLE, "field"),
+    ]
 
     kept, lines, rejected = sound_rows(TABLE, flaws, lines=range(2, 10), file="t.csv")
 
@@ -70,7 +81,7 @@ def test_parsed_values_stand_beside_their_reasons() -> None:
             raise ValueError("no digits" if text else "nothing")
         return 2 * int(text)
 
-    values, flaws = parsed(TABLE.head(4), "field", doubled)
+    values, flaws = parse_column(TABLE.head(4), "field", doubled)
 
     assert values == [2, None, None, None]
     assert [(flaw.reason, flaw.rows.arg_true().to_list()) for flaw in flaws] == [

@@ -12,7 +12,7 @@ import pytest
 from sfumato.errors import DataError
 from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.judgments import Judgments, duplicated, select
+from sfumato.judgments.judgments import Judgments, mark_duplicates, select
 from sfumato.judgments.repairs import repair_table
 
 COLUMNS = (
@@ -60,7 +60,7 @@ def test_export_holds_6723_answers_of_248_people(export: Judgments) -> None:
 
 def test_cleaned_it_gives_6200_first_views(export: Judgments) -> None:
     assert Counter(export.table["view"]) == {"first": 6225, "repeat": 498}
-    assert duplicated(export).sum() == 25
+    assert mark_duplicates(export).sum() == 25
     assert len(select(export)) == 6200
 
 
@@ -165,7 +165,7 @@ def test_session_in_the_file_twice_is_flagged(tmp_path: Path) -> None:
 
     judgments = read(tmp_path, [*session, *other, debrief(2), *session, debrief(2)])
 
-    assert duplicated(judgments).tolist() == [False, False, True]
+    assert mark_duplicates(judgments).tolist() == [False, False, True]
     assert judgments.table["order"].to_list() == [1, 1, 1]
     assert judgments.table["completed"].to_list() == [True, False, True]
     assert remarks(judgments)["people with more than one session"] == 1

@@ -16,7 +16,7 @@ from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, Comparisons
 from sfumato.judgments.formats import FORMATS, Format, read, strict, write
 from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions
-from sfumato.judgments.judgments import Judgments, Rejected
+from sfumato.judgments.judgments import Judgments, RejectedRow
 from sfumato.judgments.question import ask
 
 PLAIN = ReadOptions()
@@ -227,7 +227,9 @@ def test_no_readable_row_gives_the_first_reason(tmp_path: Path) -> None:
 
 
 def test_strict_names_the_first_row_and_how_many() -> None:
-    rows = tuple(Rejected("a.csv", line, "seconds", "'x' is not a number", "") for line in (3, 9))
+    rows = tuple(
+        RejectedRow("a.csv", line, "seconds", "'x' is not a number", "") for line in (3, 9)
+    )
 
     strict(votes("w"))
     with pytest.raises(

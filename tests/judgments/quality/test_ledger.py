@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.quality.ledger import ALL_TOGETHER, apply_rules, refuse_pay, what_if
-from sfumato.judgments.quality.rules import RULES, reported, rule_with
+from sfumato.judgments.quality.rules import RULES, rule_by_hand, rule_with
 from sfumato.judgments.question import ask
 from sfumato.provenance import to_json
 
@@ -90,7 +90,7 @@ def test_no_rules_drop_nothing() -> None:
 
 
 def test_only_the_answers_of_whoever_reported_a_fault_go() -> None:
-    kept, ledger = apply_rules(hasty(), [reported({"bob": "reported a display fault"})])
+    kept, ledger = apply_rules(hasty(), [rule_by_hand({"bob": "reported a display fault"})])
 
     assert kept.annotators == ["ann"]
     assert ledger.table["reason"].to_list() == ["reported a display fault"]
@@ -146,7 +146,7 @@ def test_what_if_shows_what_would_change_before_it_is_done() -> None:
         ("bob", "3", "deer"),
     )
 
-    effects = what_if(judgments, [reported({"bob": "a"}), reported({"eve": "b"})])
+    effects = what_if(judgments, [rule_by_hand({"bob": "a"}), rule_by_hand({"eve": "b"})])
 
     # Without Bob item 1 is a tie and item 3 has nobody; without Eve item 1 is a tie too.
     assert effects.drop("version", "looked_at", "mean_before").rows() == [
@@ -165,7 +165,7 @@ def test_what_if_leaves_items_out_that_get_no_label() -> None:
         columns=("view",),
     )
 
-    effects = what_if(judgments, [reported({"ann": "display fault"})]).row(-1, named=True)
+    effects = what_if(judgments, [rule_by_hand({"ann": "display fault"})]).row(-1, named=True)
 
     assert (effects["items"], effects["least_before"], effects["least_after"]) == (1, 2, 1)
 

@@ -14,10 +14,10 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.quality.rules import (
     FINDING,
     RULES,
-    Findings,
     Rule,
+    RuleFindings,
     accuracy,
-    reported,
+    rule_by_hand,
     rule_with,
 )
 from sfumato.judgments.question import ask
@@ -40,11 +40,11 @@ def answered(kind: str, answers: list[Any], *, annotator: Any = "ann", **columns
     return Judgments(ask(kind, CLASSES), table)
 
 
-def found_by(rule: Rule, judgments: Judgments) -> Findings:
+def found_by(rule: Rule, judgments: Judgments) -> RuleFindings:
     return rule.finds(judgments, rule.settings)
 
 
-def people(findings: Findings) -> list[str]:
+def people(findings: RuleFindings) -> list[str]:
     return findings.table.filter(pl.col("what") == "person")["annotator"].to_list()
 
 
@@ -349,14 +349,14 @@ def test_repeats_in_a_doubled_session_count_once(cifar10s: Judgments) -> None:
 def test_people_reported_by_hand_are_found_with_the_reason_given() -> None:
     judgments = answered("choose-one", ["cat"] * 3, annotator=["ann", "bob", "ann"])
 
-    found = found_by(reported({"ann": "saw no pictures"}), judgments)
+    found = found_by(rule_by_hand({"ann": "saw no pictures"}), judgments)
 
     assert found.table.rows() == [("person", "ann", "saw no pictures", [0, 2])]
 
 
 def test_reporting_somebody_who_is_not_there_is_an_error() -> None:
     with pytest.raises(UnknownName, match="No annotator of these judgments is called 'bob'"):
-        found_by(reported({"bob": "display fault"}), answered("choose-one", ["cat"]))
+        found_by(rule_by_hand({"bob": "display fault"}), answered("choose-one", ["cat"]))
 
 
 @st.composite
@@ -426,7 +426,7 @@ def test_rules_do_not_care_in_which_order_the_file_is(
     found, again = found_by(rule, judgments).table, found_by(rule, shuffled).table
 
     assert sorted(again["reason"]) == sorted(found["reason"])
-    assert people(Findings(again, 0)) == people(Findings(found, 0))
+    assert people(RuleFindings(again, 0)) == people(RuleFindings(found, 0))
 
 
 @pytest.mark.parametrize("last", ["cat", "dog"])

@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
-from sfumato.judgments.judgments import Judgments, Rejected, select
+from sfumato.judgments.judgments import Judgments, RejectedRow, select
 from sfumato.judgments.question import ask
 from sfumato.labels.build import build
 from sfumato.labels.labelset import LabelSet
@@ -46,7 +46,7 @@ ROWS = [
 REAL = Judgments(
     ask("top-two", CLASSES),
     pl.DataFrame(ROWS),
-    (Rejected("a.csv", 9, "answer", "odd", "?"),),
+    (RejectedRow("a.csv", 9, "answer", "odd", "?"),),
     provenance=(Step("read sfumato"),),
 )
 

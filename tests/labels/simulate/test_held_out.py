@@ -15,7 +15,7 @@ from sfumato.labels.simulate.crowd import Beta
 from sfumato.labels.simulate.held_out import (
     MARGINALS,
     SPREAD,
-    HeldOut,
+    HeldOutCheck,
     HoldOut,
     _Half,
     _weighted,
@@ -44,7 +44,7 @@ def as_people(simulated: Judgments) -> Judgments:
     return Judgments(simulated.question, simulated.table.drop("simulated"))
 
 
-def reproduced(check: HeldOut) -> dict[str, bool]:
+def reproduced(check: HeldOutCheck) -> dict[str, bool]:
     return {one.name: one.reproduced for one in check.marginals}
 
 
@@ -176,7 +176,7 @@ def test_whole_answers_fitted_to_half_of_cifar10s_reproduce_the_other(
     assert all(one.difference_low < 0 < one.difference_high for one in check.marginals[:-1])
 
 
-def checked(judgments: Judgments, labels: LabelSet, habits: HabitsName) -> HeldOut:
+def checked(judgments: Judgments, labels: LabelSet, habits: HabitsName) -> HeldOutCheck:
     return held_out_check(
         judgments, labels, habits=habits, draws=100, replicas=20, rng=np.random.default_rng(1)
     )

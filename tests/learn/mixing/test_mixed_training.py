@@ -16,9 +16,9 @@ from sfumato.learn.fit import fit_and_predict, fit_with_best_rate
 from sfumato.learn.folds import Split
 from sfumato.learn.mixing import Augmenting, Mixing, with_augmenting
 from sfumato.learn.published import ALPHAS, KAPPAS, MIXINGS, published_mixing, published_recipe
-from sfumato.learn.sweep import Cell, Done, fingerprint, run_sweep
-from sfumato.learn.targets import fixed, one_annotator, sampled
-from sfumato.learn.train import Recipe, Trained, train
+from sfumato.learn.sweep import Cell, FinishedCell, fingerprint, run_sweep
+from sfumato.learn.targets import fixed_targets, one_annotator, sampled_targets
+from sfumato.learn.train import Recipe, TrainedNetwork, train
 
 CLASSES = ("top", "middle", "bottom")
 RECIPE = Recipe("simple-ffn", epochs=3, batch_size=16, learning_rate=0.01)
@@ -44,12 +44,12 @@ def problem(count: int = 48, seed: int = 0) -> tuple[Examples, LabelSet]:
     return Examples(items, pixels.astype(np.uint8)), hard_labels(items, CLASSES, chosen)
 
 
-def fit(mixing: Mixing | None, recipe: Recipe = RECIPE) -> Trained:
+def fit(mixing: Mixing | None, recipe: Recipe = RECIPE) -> TrainedNetwork:
     examples, labels = problem()
-    return train(recipe, examples, fixed(labels, examples.items), mixing=mixing)
+    return train(recipe, examples, fixed_targets(labels, examples.items), mixing=mixing)
 
 
-def same(first: Trained, second: Trained) -> bool:
+def same(first: TrainedNetwork, second: TrainedNetwork) -> bool:
     one, two = first.network.state_dict(), second.network.state_dict()
     return all(torch.equal(one[name], two[name]) for name in one)
 
@@ -88,7 +88,7 @@ def test_mixing_draws_from_numbers_of_its_own() -> None:
     drawn: dict[str, list[torch.Tensor]] = {"plain": [], "mixed": []}
 
     for name, mixing in (("plain", None), ("mixed", Mixing(1.0))):
-        targets = sampled(soft, examples.items)
+        targets = sampled_targets(soft, examples.items)
         listening = _Listening(targets, drawn[name])
         train(RECIPE, examples, listening, mixing=mixing)
 
@@ -181,7 +181,7 @@ def test_augmenting_set_follows_the_training_part_with_targets_of_its_own() -> N
     images, crowd = mixed_set()
 
     shown, targets = with_augmenting(
-        examples, fixed(labels, examples.items), Augmenting(images, crowd.mean())
+        examples, fixed_targets(labels, examples.items), Augmenting(images, crowd.mean())
     )
 
     assert shown.items == targets.items == (*examples.items, *images.items)
@@ -195,7 +195,9 @@ def test_augmenting_set_follows_the_training_part_with_targets_of_its_own() -> N
 def test_each_presentation_of_a_mix_draws_a_person_afresh() -> None:
     examples, labels = problem()
     images, crowd = mixed_set()
-    _, targets = with_augmenting(examples, fixed(labels, examples.items), Augmenting(images, crowd))
+    _, targets = with_augmenting(
+        examples, fixed_targets(labels, examples.items), Augmenting(images, crowd)
+    )
     generator = torch.Generator().manual_seed(0)
 
     drawn = torch.stack([targets.draw(generator) for _ in range(200)])
@@ -212,7 +214,7 @@ def test_classes_of_an_augmenting_set_may_come_in_another_order() -> None:
     turned = CrowdLabels(
         crowd.items, ("p", "q"), CLASSES[::-1], crowd.item, crowd.annotator, crowd.probs[:, ::-1]
     )
-    targets = fixed(labels, examples.items)
+    targets = fixed_targets(labels, examples.items)
 
     for straight, other in ((crowd, turned), (crowd.mean(), turned.mean())):
         drawn = [
@@ -227,7 +229,7 @@ def test_classes_of_an_augmenting_set_may_come_in_another_order() -> None:
 def test_augmenting_set_that_does_not_fit_is_refused() -> None:
     examples, labels = problem()
     images, crowd = mixed_set()
-    targets = fixed(labels, examples.items)
+    targets = fixed_targets(labels, examples.items)
     wide = Examples(images.items, np.zeros((6, 9, 9, 1), dtype=np.uint8))
     clash = Augmenting(examples, labels)
     odd = replace(crowd.mean(), classes=("top", "middle", "side"))
@@ -277,7 +279,7 @@ def test_mixed_trainings_are_cells_that_give_the_same_numbers_swept_or_not(tmp_p
     swept = run_sweep([Cell("one", fit_and_predict, inputs)], tmp_path, workers=1)[0]
     again = run_sweep([Cell("one", fit_and_predict, inputs)], tmp_path, workers=1)[0]
 
-    assert isinstance(swept, Done) and isinstance(again, Done)
+    assert isinstance(swept, FinishedCell) and isinstance(again, FinishedCell)
     assert np.array_equal(swept.arrays()["predictions"], alone.arrays["predictions"])
     assert np.array_equal(again.arrays()["predictions"], alone.arrays["predictions"])
     assert swept.scores == alone.scores

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, CellResult, Done, Failed
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.data import (
     Findings,
@@ -30,7 +30,7 @@ CELL = Cell("a training", CellResult, {})
 
 
 @dataclass(frozen=True, eq=False)
-class Made(Done):
+class Made(FinishedCell):
     """A finished training whose arrays are in memory."""
 
     made: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ def trained(
 
 def failed(run: TrainingRun) -> TrainingRun:
     """The same training, had it failed."""
-    return run.with_result(Failed(CELL, "", "It diverged."))
+    return run.with_result(FailedCell(CELL, "", "It diverged."))
 
 
 def study(*runs: TrainingRun, **other: Any) -> Study:

@@ -47,7 +47,7 @@ from sfumato.judgments.formats.tables import (
     write_cleanlab,
     write_crowd,
 )
-from sfumato.judgments.judgments import Judgments, Rejected, Remark
+from sfumato.judgments.judgments import Judgments, RejectedRow, Remark
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.names import find
 
@@ -56,7 +56,7 @@ __all__ = ["FORMATS", "Format", "Readable", "read", "strict", "write"]
 Readable = Judgments | Comparisons | MixJudgments
 """What a file can hold."""
 
-Held = Literal["judgments", "comparisons", "mixes"]
+Contents = Literal["judgments", "comparisons", "mixes"]
 
 T = TypeVar("T", Judgments, Comparisons, MixJudgments)
 
@@ -68,7 +68,7 @@ class Format:
     read: Callable[[Path, ReadOptions], Readable]
     write: Callable[[Any, Path], None] | None
     """Takes what the format holds; None for formats that are only read."""
-    holds: Held
+    holds: Contents
     about: str
     """What the files look like, for the list of formats in the documentation."""
     rows: tuple[str, ...] = ()
@@ -247,7 +247,7 @@ def strict(judgments: Readable) -> None:
         )
 
 
-_HOLDS: dict[type, Held] = {
+_HOLDS: dict[type, Contents] = {
     Judgments: "judgments",
     Comparisons: "comparisons",
     MixJudgments: "mixes",
@@ -274,7 +274,7 @@ def _without_ids(found: T, key: Key) -> T:
     return masked
 
 
-def _masked(row: Rejected, key: Key) -> Rejected:
+def _masked(row: RejectedRow, key: Key) -> RejectedRow:
     def stand_in(found: re.Match[str]) -> str:
         return pseudonym(found[0], key())
 

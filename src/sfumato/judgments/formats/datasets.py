@@ -23,11 +23,11 @@ from sfumato.judgments.formats.reading import (
     ReadOptions,
     by_line,
     clean_id,
-    empty,
+    flag_empty,
+    flag_no_number,
     is_utf8,
     members,
-    no_number,
-    parsed,
+    parse_column,
     people,
     read_csv_rows,
     read_json_text,
@@ -39,7 +39,7 @@ from sfumato.judgments.formats.tables import (
     load_arrays,
     read_count_table,
 )
-from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.mixes import MIX_COLUMNS, MixJudgments
 from sfumato.judgments.question import ask
 from sfumato.judgments.repairs import REPAIRS, repair_table
@@ -160,7 +160,7 @@ def _read_rows(path: Path, options: ReadOptions, *, archive: Path) -> Judgments:
     unknown = ~table["item"].str.contains(r"^([0-9]+$|check/)").fill_null(False)
     flaws = [
         Flaw("cifar10_test_test_idx", "not the index of an image", index, unknown),
-        empty(rows.table, "chosen_category"),
+        flag_empty(rows.table, "chosen_category"),
     ]
     table, lines, rejected = sound_rows(table, flaws, lines=rows.lines, file=path.name)
     remarks = [
@@ -233,7 +233,7 @@ class _Side:
 
     columns: pl.DataFrame
     remarks: tuple[Remark, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
 
 
 def _labels(path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -257,12 +257,12 @@ def _names(classes: Sequence[str], numbers: NDArray[np.int64]) -> pl.Series:
 
 def _unknown_classes(
     path: Path, chosen: NDArray[np.int64], good: NDArray[np.bool_]
-) -> list[Rejected]:
+) -> list[RejectedRow]:
     rejected = []
     for at in np.flatnonzero(~good):
         image, place = divmod(int(at), len(LABELLERS))
         field, text = f"random_label{place + 1}", str(chosen[at])
-        rejected.append(Rejected(path.name, image + 1, field, "not the number of a class", text))
+        rejected.append(RejectedRow(path.name, image + 1, field, "not the number of a class", text))
     return rejected
 
 
@@ -278,7 +278,7 @@ def _read_side(path: Path, n_items: int, options: ReadOptions) -> _Side:
         if batch is None:
             reason = f"not a range of images such as 0--{BATCH - 1}"
             rejected.append(
-                Rejected(path.name, line, "Image-batch", reason, row["Image-batch"] or "")
+                RejectedRow(path.name, line, "Image-batch", reason, row["Image-batch"] or "")
             )
             continue
         for place, (worker, time) in enumerate(fields):
@@ -365,7 +365,7 @@ def _read_released(path: Path, options: ReadOptions) -> Judgments:
             answers.append(_answer(record))
         except ValueError as error:
             shown = ascii(record)[:200]
-            rejected.append(Rejected(path.name, line, str(error), "missing or of no use", shown))
+            rejected.append(RejectedRow(path.name, line, str(error), "missing or of no use", shown))
             continue
         items.append(image)
         lines.append(line)
@@ -451,7 +451,7 @@ def read_cub_s(path: Path, options: ReadOptions) -> Judgments:
     images, floats = clean_id(rows.table["img_id"])
     annotators, replaced = people(rows.table["subject"], options.key)
     elapsed = pl.col("time_elapsed").cast(pl.Float64, strict=False)
-    bars, unread = parsed(rows.table, "evalAttrUncs", _bars)
+    bars, unread = parse_column(rows.table, "evalAttrUncs", _bars)
     table = rows.table.select(
         (images + "/" + pl.col("concept_group")).alias("item"),
         annotators.alias("annotator"),
@@ -459,7 +459,7 @@ def read_cub_s(path: Path, options: ReadOptions) -> Judgments:
         (pl.col("rt").cast(pl.Float64, strict=False) / 1000).alias("seconds"),
         elapsed.rank("ordinal").over("subject").alias("order"),
     )
-    flaws = [empty(rows.table, "img_id"), empty(rows.table, "concept_group"), *unread]
+    flaws = [flag_empty(rows.table, "img_id"), flag_empty(rows.table, "concept_group"), *unread]
     table, lines, rejected = sound_rows(table, flaws, lines=rows.lines, file=path.name)
     named = {name for answer in table["answer"] for name in json.loads(answer)}
     classes = options.classes or sorted_names(sorted(named))
@@ -521,8 +521,8 @@ def read_hmix(path: Path, options: ReadOptions) -> MixJudgments:
     pages = in_sessions(rows.table.with_columns(line=pl.Series(rows.lines, dtype=pl.Int64)))
     views = {form.page: "first", f"rerun_{form.page}": "repeat"}
     answers = pages.filter(pl.col("task").is_in(list(views)))
-    said, unread = parsed(answers, form.field, form.read)
-    pairs, unnamed = parsed(answers, "class_pair", pair_of)
+    said, unread = parse_column(answers, form.field, form.read)
+    pairs, unnamed = parse_column(answers, "class_pair", pair_of)
     names, remarks = people(answers["subject"], options.key)
     shown = pl.col(form.shown).cast(pl.Float64, strict=False) if form.shown else pl.lit(None)
     table = answers.select(
@@ -536,9 +536,12 @@ def read_hmix(path: Path, options: ReadOptions) -> MixJudgments:
         pl.col("task").replace_strict(views, return_dtype=pl.String).alias("view"),
         pl.lit(form.task).alias("task"),
     )
-    flaws = [*unread, *unnamed, empty(answers, form.mix)]
+    flaws = [*unread, *unnamed, flag_empty(answers, form.mix)]
     if form.shown is not None:
-        flaws += [empty(answers, form.shown), no_number(answers, form.shown, low=0, high=1)]
+        flaws += [
+            flag_empty(answers, form.shown),
+            flag_no_number(answers, form.shown, low=0, high=1),
+        ]
     table, _, rejected = sound_rows(table, flaws, lines=answers["line"].to_list(), file=path.name)
     if len(answers) < len(pages):
         remarks.append(Remark("pages that are no answers", len(pages) - len(answers)))
@@ -664,7 +667,7 @@ def read_labelme(path: Path, options: ReadOptions) -> Judgments:
     chosen = answers[row, person]
     good = (chosen >= 0) & (chosen < len(classes)) & (chosen % 1 == 0)
     rejected = [
-        Rejected(
+        RejectedRow(
             path.name,
             int(row[at]) + 1,
             f"column {person[at]}",

@@ -7,7 +7,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,11 +31,11 @@ from sfumato.judgments.formats.reading import (
     Rows,
     by_line,
     classes_among,
-    empty,
+    flag_empty,
+    flag_no_number,
+    flag_no_whole_number,
+    flag_unknown_word,
     is_utf8,
-    no_number,
-    no_whole_number,
-    no_word,
     open_text,
     people,
     pseudonymous,
@@ -52,9 +52,16 @@ from sfumato.judgments.formats.writing import (
     whole_file,
     write_beside,
 )
-from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.judgments import (
+    COLUMNS,
+    VIEWS,
+    Judgments,
+    RejectedRow,
+    Remark,
+    judgments_from,
+)
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
-from sfumato.judgments.question import Question
+from sfumato.judgments.question import Question, question_from_json
 from sfumato.provenance import Step, fingerprint_file
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
@@ -106,13 +113,13 @@ def typed_fields(table: pl.DataFrame) -> Fields:
 
 def set_aside(
     table: pl.DataFrame, faults: dict[int, Fault], *, file: str, lines: Sequence[int]
-) -> list[Rejected]:
+) -> list[RejectedRow]:
     """The rows with faults, as they stood in the file."""
     aside = []
     for row, fault in sorted(faults.items()):
         fields = {name: value for name, value in table.row(row, named=True).items() if value}
         text = json.dumps(fields, ensure_ascii=False, default=str)
-        aside.append(Rejected(file, lines[row], fault.field, fault.reason, text[:200]))
+        aside.append(RejectedRow(file, lines[row], fault.field, fault.reason, text[:200]))
     return aside
 
 
@@ -191,7 +198,7 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     ``cat`` as well as ``"cat"``.
     """
     stored, steps = read_beside(path)
-    question = stored_question(path, stored, options)
+    question = _named_question(path, stored, options) or stored_question(path, stored, options)
     kind = kind_of(question, options)
     rows = _rows(path, options)
     table, remarks = _our_columns(rows.table, options.key)
@@ -201,7 +208,8 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
     aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
-    read = Step("read sfumato", {}, {path.name: fingerprint_file(path)})
+    files = [file for file in (path, options.question_file) if file is not None]
+    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
     return judgments_from(
         question,
         kept,
@@ -237,6 +245,22 @@ def write_own(judgments: Judgments, path: Path) -> None:
             case _:
                 table.write_csv(part)
     write_beside(path, json.loads(judgments.question.to_json()), judgments.provenance)
+
+
+def _named_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question of the file that the user names; None where they name none."""
+    file = options.question_file
+    if file is None:
+        return None
+    if stored:
+        raise DataError(
+            f"{question_file(path).name} lies beside {path.name}, and {file} is named as its "
+            "question too. Leave one of them out."
+        )
+    if not file.is_file():
+        raise DataError(f"There is no file {file}, which is named as the question of {path.name}.")
+    with open_text(file) as text:
+        return question_from_json(text.read(), where=file.name)
 
 
 def _suffix(path: Path) -> str:
@@ -282,7 +306,7 @@ def _parquet_rows(path: Path) -> Rows:
 
 def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
     lines: list[int] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     frames = []
     total = path.stat().st_size if path.is_file() else 0
     with open_text(path) as file:
@@ -303,7 +327,7 @@ def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
 
 
 def _objects(
-    path: Path, file: Iterator[str], rejected: list[Rejected]
+    path: Path, file: Iterator[str], rejected: list[RejectedRow]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(file, start=1):
         if not line.strip():
@@ -319,7 +343,7 @@ def _objects(
             elif _SURROGATE.search(line) and not is_utf8("".join(map(str, fields.values()))):
                 reason = "half of a character (a lone surrogate)"
         if reason:
-            rejected.append(Rejected(path.name, number, "", reason, line.strip()[:200]))
+            rejected.append(RejectedRow(path.name, number, "", reason, line.strip()[:200]))
         else:
             yield number, fields
 
@@ -436,7 +460,7 @@ def read_comparisons(path: Path, options: ReadOptions) -> Comparisons:
     names, remarks = people(given["annotator"], options.key)
     kept, _, rejected = sound_rows(
         given.with_columns(names.alias("annotator")),
-        [*(empty(given, name) for name in needed), *_flaws(given, question)],
+        [*(flag_empty(given, name) for name in needed), *_flaws(given, question)],
         lines=rows.lines,
         file=path.name,
     )
@@ -484,9 +508,9 @@ def _question(path: Path, stored: dict[str, Any], columns: list[str]) -> Compari
 
 def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
     flaws = [
-        no_number(given, "seconds", low=0, high=math.inf),
-        no_whole_number(given, "order"),
-        no_word(given, "view", VIEWS),
+        flag_no_number(given, "seconds", low=0, high=math.inf),
+        flag_no_whole_number(given, "order"),
+        flag_unknown_word(given, "view", VIEWS),
         Flaw(
             "second",
             "an item compared with itself",
@@ -495,9 +519,9 @@ def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
         ),
     ]
     if question.scale is None:
-        return [*flaws, no_word(given, "closer", ("first", "second"))]
+        return [*flaws, flag_unknown_word(given, "closer", ("first", "second"))]
     low, high = question.scale
-    return [*flaws, no_number(given, "rating", low=low, high=high)]
+    return [*flaws, flag_no_number(given, "rating", low=low, high=high)]
 
 
 # Read and write ``MixJudgments`` as a CSV file with the columns of ``MIX_COLUMNS``.
@@ -512,12 +536,12 @@ def read_mixes(path: Path, options: ReadOptions) -> MixJudgments:
     absent = [name for name in MIX_COLUMNS if name not in rows.table.columns]
     given = rows.table.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     flaws = [
-        *(empty(given, name) for name in MIX_NEEDED),
-        *(no_number(given, name, low=0, high=1) for name in SHARES),
-        no_number(given, "seconds", low=0, high=math.inf),
-        no_whole_number(given, "order"),
-        no_word(given, "view", VIEWS),
-        no_word(given, "task", list(MIX_TASKS)),
+        *(flag_empty(given, name) for name in MIX_NEEDED),
+        *(flag_no_number(given, name, low=0, high=1) for name in SHARES),
+        flag_no_number(given, "seconds", low=0, high=math.inf),
+        flag_no_whole_number(given, "order"),
+        flag_unknown_word(given, "view", VIEWS),
+        flag_unknown_word(given, "task", list(MIX_TASKS)),
     ]
     names, remarks = people(given["annotator"], options.key)
     kept, _, rejected = sound_rows(

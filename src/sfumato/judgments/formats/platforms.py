@@ -28,7 +28,7 @@ from sfumato.judgments.formats.reading import (
     judgments_of_choices,
     members,
     open_text,
-    parsed,
+    parse_column,
     people,
     plain_text,
     pseudonym,
@@ -38,7 +38,7 @@ from sfumato.judgments.formats.reading import (
     sound_rows,
 )
 from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
-from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.names import find
 from sfumato.provenance import Step, fingerprint_file
@@ -72,7 +72,7 @@ def judgments_of_marks(
     *,
     kinds: Sequence[str],
     inputs: Mapping[str, str],
-    rejected: Sequence[Rejected],
+    rejected: Sequence[RejectedRow],
     remarks: Sequence[Remark],
     options: ReadOptions,
     format_name: str,
@@ -153,11 +153,11 @@ def _fits(mark: Mark, kind: str) -> bool:
             return bool(mark.amounts)
 
 
-def _misfit(mark: Mark, kind: str) -> Rejected:
+def _misfit(mark: Mark, kind: str) -> RejectedRow:
     several = kind == "choose-one" and len(mark.choices) > 1
     reason = "several labels are marked where one was asked for" if several else "no answer"
     text = f"item {mark.item!r}: {', '.join(mark.choices)}"
-    return Rejected(mark.file, mark.line, mark.asked, reason, text[:200])
+    return RejectedRow(mark.file, mark.line, mark.asked, reason, text[:200])
 
 
 def _labels(mark: Mark, kind: str) -> Sequence[str]:
@@ -232,7 +232,7 @@ def read_label_studio(path: Path, options: ReadOptions) -> Judgments:
     text = read_json_text(path)
     tasks = list(elements(text, file=path.name))
     controls = _controls(path, [task for _, task in tasks], options.classes)
-    found: list[Mark | Rejected] = []
+    found: list[Mark | RejectedRow] = []
     for line, task in tasks:
         if not isinstance(task, dict):
             found.append(_aside(path, line, "", "not a task", task))
@@ -246,14 +246,14 @@ def read_label_studio(path: Path, options: ReadOptions) -> Judgments:
         [mark for mark in found if isinstance(mark, Mark)],
         kinds=("choose-one", "likely-set"),
         inputs={path.name: fingerprint_file(path)},
-        rejected=[row for row in found if isinstance(row, Rejected)],
+        rejected=[row for row in found if isinstance(row, RejectedRow)],
         remarks=(),
         options=options,
         format_name="label-studio",
     )
 
 
-def _task(path: Path, line: int, task: dict[str, Any]) -> Iterator[Mark | Rejected]:
+def _task(path: Path, line: int, task: dict[str, Any]) -> Iterator[Mark | RejectedRow]:
     item = plain_text(task.get("id"))
     if item is None and isinstance(task.get("data"), dict):
         item = plain_text(task["data"].get("id"))
@@ -264,7 +264,7 @@ def _task(path: Path, line: int, task: dict[str, Any]) -> Iterator[Mark | Reject
     if not isinstance(annotations, list):
         yield _aside(path, line, "annotations", "the task has no list of annotations", task)
         return
-    found: list[Mark | Rejected] = []
+    found: list[Mark | RejectedRow] = []
     right: dict[str, str] = {}
     for annotation in annotations:
         for mark in _annotation(path, line, item, annotation):
@@ -275,7 +275,7 @@ def _task(path: Path, line: int, task: dict[str, Any]) -> Iterator[Mark | Reject
         yield replace(mark, gold=right.get(mark.asked)) if isinstance(mark, Mark) else mark
 
 
-def _annotation(path: Path, line: int, item: str, annotation: Any) -> Iterator[Mark | Rejected]:
+def _annotation(path: Path, line: int, item: str, annotation: Any) -> Iterator[Mark | RejectedRow]:
     if not isinstance(annotation, dict) or not isinstance(annotation.get("result"), list):
         skipped = isinstance(annotation, dict) and _skipped(annotation)
         reason = "skipped by the annotator" if skipped else "the annotation has no list of results"
@@ -297,7 +297,7 @@ def _annotation(path: Path, line: int, item: str, annotation: Any) -> Iterator[M
 
 def _record(
     path: Path, line: int, record: dict[str, Any], controls: Sequence[str]
-) -> Iterator[Mark | Rejected]:
+) -> Iterator[Mark | RejectedRow]:
     item = plain_text(record.get("id"))
     given = [name for name in controls if record.get(name) not in (None, [])]
     if item is None:
@@ -311,7 +311,7 @@ def _record(
 
 def _mark(
     path: Path, line: int, annotation: dict[str, Any], *, item: str, asked: str, value: Any
-) -> Mark | Rejected:
+) -> Mark | RejectedRow:
     if isinstance(value, list):
         return _aside(path, line, asked, "choices for several regions of the item", annotation)
     choices = value.get("choices") if isinstance(value, dict) else [value]
@@ -387,11 +387,11 @@ def _is_duration(given: Any) -> bool:
     )
 
 
-def _aside(path: Path, line: int, field: str, reason: str, found: Any) -> Rejected:
+def _aside(path: Path, line: int, field: str, reason: str, found: Any) -> RejectedRow:
     """What could not be read: only its plain fields, as others may hold a person's account."""
     if isinstance(found, dict):
         found = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
-    return Rejected(path.name, line, field, reason, json.dumps(found, ensure_ascii=False)[:200])
+    return RejectedRow(path.name, line, field, reason, json.dumps(found, ensure_ascii=False)[:200])
 
 
 # Turn what Potato stores, ``annotated_instances.jsonl`` or ``user_state.json``, into judgments.
@@ -433,7 +433,7 @@ class _Found:
     """What has been read so far."""
 
     marks: list[Mark] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedRow] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -488,7 +488,7 @@ def _shown(person: str, key: Key) -> str:
     return pseudonym(person, key()) if PLATFORM_ID.fullmatch(person) else person
 
 
-def _instances(source: _Source, rejected: list[Rejected]) -> Iterator[_Record]:
+def _instances(source: _Source, rejected: list[RejectedRow]) -> Iterator[_Record]:
     with open_text(source.path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -496,13 +496,13 @@ def _instances(source: _Source, rejected: list[Rejected]) -> Iterator[_Record]:
             try:
                 stored = json.loads(line)
             except (ValueError, RecursionError):
-                rejected.append(Rejected(source.name, number, "", "not JSON", line[:200]))
+                rejected.append(RejectedRow(source.name, number, "", "not JSON", line[:200]))
                 continue
             item = None
             if isinstance(stored, dict):
                 item = plain_text(stored.get("id", stored.get("instance_id")))
             if item is None:
-                rejected.append(Rejected(source.name, number, "id", "no id", line[:200]))
+                rejected.append(RejectedRow(source.name, number, "id", "no id", line[:200]))
                 continue
             yield _Record(
                 item,
@@ -513,7 +513,7 @@ def _instances(source: _Source, rejected: list[Rejected]) -> Iterator[_Record]:
             )
 
 
-def _state(source: _Source, rejected: list[Rejected]) -> Iterator[_Record]:
+def _state(source: _Source, rejected: list[RejectedRow]) -> Iterator[_Record]:
     text = read_json_text(source.path)
     stored = {member.name: member for member in members(text, file=source.name)}
     labels = stored.get("instance_id_to_label_to_value")
@@ -527,7 +527,7 @@ def _state(source: _Source, rejected: list[Rejected]) -> Iterator[_Record]:
     places = {str(item): place for place, item in enumerate(order, start=1)}
     for line, item, answers, _ in members(text, file=source.name, start=labels.start):
         if not item.strip():
-            rejected.append(Rejected(source.name, line, "id", "no id", ""))
+            rejected.append(RejectedRow(source.name, line, "id", "no id", ""))
             continue
         yield _Record(
             item.strip(),
@@ -552,7 +552,9 @@ def _keep(record: _Record, source: _Source, found: _Found, options: ReadOptions)
     if not schemas:
         reason = "no label" if schemas is not None else "not labels by schema"
         text = json.dumps(record.answers, ensure_ascii=False)[:200]
-        found.rejected.append(Rejected(source.name, record.line, "label_annotations", reason, text))
+        found.rejected.append(
+            RejectedRow(source.name, record.line, "label_annotations", reason, text)
+        )
     for schema, labels in (schemas or {}).items():
         amounts = _amounts(labels) if options.question == "distribution" else None
         choices = _marked(labels) if options.question != "distribution" else ()
@@ -666,7 +668,7 @@ def read_peerannot(path: Path, options: ReadOptions) -> Judgments:
     text = read_json_text(path)
     votes: list[tuple[str, str, str]] = []
     lines: list[int] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     for line, task, answers, _ in members(text, file=path.name):
         if not isinstance(answers, dict):
             raise DataError(
@@ -710,10 +712,12 @@ def write_peerannot(judgments: Judgments, path: Path) -> None:
         part.write_text(json.dumps(answers, ensure_ascii=False), encoding="utf-8")
 
 
-def _unusable(path: Path, line: int, task: str, worker: str, label: Any) -> Rejected:
+def _unusable(path: Path, line: int, task: str, worker: str, label: Any) -> RejectedRow:
     shown = json.dumps(label)[:60]
     reason = "no label" if label is None else f"{shown} is neither a text nor a whole number"
-    return Rejected(path.name, line, "label", reason, f"task {task!r}, worker {worker!r}: {shown}")
+    return RejectedRow(
+        path.name, line, "label", reason, f"task {task!r}, worker {worker!r}: {shown}"
+    )
 
 
 # Turn the pages of a jsPsych export into answers to the top-two question.
@@ -736,7 +740,7 @@ class TopTwoPages:
 
     table: pl.DataFrame
     lines: NDArray[np.int64]
-    rejected: list[Rejected]
+    rejected: list[RejectedRow]
     remarks: list[Remark]
 
 
@@ -777,7 +781,7 @@ def read_top_two_pages(
         *_on_sessions(forms),
         _on_line_breaks(forms["response"]),
     ]
-    answers, unread = parsed(forms, "response", _form_answer)
+    answers, unread = parse_column(forms, "response", _form_answer)
     table, lines, rejected = sound_rows(
         forms.with_columns(pl.Series("answer", answers, dtype=pl.String)),
         [*unread, Flaw(item, "empty", forms["item"], forms["item"].is_null())],

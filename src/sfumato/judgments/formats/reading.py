@@ -1,7 +1,7 @@
 """What all readers share: rows of a CSV file with their lines, pseudonyms, ids, progress.
 
 Every reader is a function of a path and ``ReadOptions`` that returns ``Judgments`` (or
-``Comparisons`` or ``MixJudgments``). A row that cannot be read becomes a ``Rejected``.
+``Comparisons`` or ``MixJudgments``). A row that cannot be read becomes a ``RejectedRow``.
 """
 
 import csv
@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
@@ -51,6 +51,8 @@ class ReadOptions:
     """The label columns in order; otherwise the file's own, sorted."""
     question: str | None = None
     """The kind of question, where the format leaves it open."""
+    question_file: Path | None = None
+    """The question of a file in our own format, where it does not lie beside it."""
     key: Key = lambda: ""
     """Gives the secret of the study when a platform id turns up; same key, same pseudonyms."""
     progress: Progress = lambda done, total: None
@@ -62,7 +64,7 @@ class Rows:
 
     table: pl.DataFrame
     lines: list[int]
-    rejected: list[Rejected]
+    rejected: list[RejectedRow]
 
 
 def read_csv_rows(
@@ -76,7 +78,7 @@ def read_csv_rows(
         reader = csv.reader(file, delimiter=delimiter)
         header = _header(path, reader, needed)
         lines: list[int] = []
-        rejected: list[Rejected] = []
+        rejected: list[RejectedRow] = []
         total = path.stat().st_size
         frames = []
         for chunk in _chunks(path, reader, len(header), lines, rejected):
@@ -196,7 +198,7 @@ def _chunks(
     reader: _Rows,
     width: int,
     lines: list[int],
-    rejected: list[Rejected],
+    rejected: list[RejectedRow],
 ) -> Iterator[list[list[str]]]:
     while True:
         first = reader.line_num + 1
@@ -219,7 +221,7 @@ def _chunks(
                 lines.append(line)
             elif row:  # an empty line is no row
                 reason = f"{len(row)} fields where the header has {width}"
-                rejected.append(Rejected(path.name, line, "", reason, ",".join(row)[:200]))
+                rejected.append(RejectedRow(path.name, line, "", reason, ",".join(row)[:200]))
         yield whole
 
 
@@ -266,7 +268,7 @@ def read_json_text(path: Path) -> str:
     return text
 
 
-def whole(text: str, *, file: str) -> Any:
+def parse_json(text: str, *, file: str) -> Any:
     """The value of a JSON text."""
     value, end = _decode(text, _skip(text, 0), file)
     _expect_end(text, end, file)
@@ -282,7 +284,7 @@ def elements(text: str, *, file: str) -> Iterator[tuple[int, Any]]:
     at = _skip(text, 0)
     line = 1 + text.count("\n", 0, at)
     if not text.startswith("[", at):
-        yield line, whole(text, file=file)
+        yield line, parse_json(text, file=file)
         return
     seen, end = at, _skip(text, at + 1)
     while not text.startswith("]", end):
@@ -402,7 +404,7 @@ def judgments_of_choices(
     table: pl.DataFrame,
     *,
     lines: Sequence[int] | pl.Series,
-    rejected: Sequence[Rejected],
+    rejected: Sequence[RejectedRow],
     remarks: Sequence[Remark],
     options: ReadOptions,
     format_name: str,
@@ -420,9 +422,13 @@ def judgments_of_choices(
     table, noted = _tidy(table, options)
     whole = table["item"].is_not_null() & table["label"].is_not_null()
     aside = [
-        Rejected(path.name, line, "item" if item is None else "label", "empty", _shown(item, label))
+        RejectedRow(
+            path.name, line, "item" if item is None else "label", "empty", _shown(item, label)
+        )
         for line, item, label in zip(
-            place.filter(~whole), *table.filter(~whole).select("item", "label"), strict=True
+            place.filter(~whole),
+            *table.filter(~whole).select("item", "label"),
+            strict=True,
         )
     ]
     table = table.filter(whole)
@@ -522,14 +528,14 @@ def sound_rows(
     *,
     lines: Sequence[int] | NDArray[np.int64],
     file: str,
-) -> tuple[pl.DataFrame, NDArray[np.int64], list[Rejected]]:
+) -> tuple[pl.DataFrame, NDArray[np.int64], list[RejectedRow]]:
     """The rows without a flaw, their lines, and the others; the first flaw of a row counts."""
     first: dict[int, Flaw] = {}
     for flaw in flaws:
         for row in flaw.rows.fill_null(False).arg_true():
             first.setdefault(row, flaw)
     rejected = [
-        Rejected(file, int(lines[row]), flaw.field, flaw.reason, _shown_value(flaw.found[row]))
+        RejectedRow(file, int(lines[row]), flaw.field, flaw.reason, _shown_value(flaw.found[row]))
         for row, flaw in sorted(first.items(), key=lambda pair: pair[0])
     ]
     good = np.ones(len(table), dtype=bool)
@@ -537,17 +543,17 @@ def sound_rows(
     return table.filter(pl.Series(good)), np.asarray(lines, dtype=np.int64)[good], rejected
 
 
-def by_line(*groups: Sequence[Rejected]) -> tuple[Rejected, ...]:
+def by_line(*groups: Sequence[RejectedRow]) -> tuple[RejectedRow, ...]:
     """Rows that were set aside for different reasons, in the order of the file."""
     return tuple(sorted((row for group in groups for row in group), key=lambda row: row.line))
 
 
-def empty(table: pl.DataFrame, field: str) -> Flaw:
+def flag_empty(table: pl.DataFrame, field: str) -> Flaw:
     """A flaw wherever a column says nothing."""
     return Flaw(field, "empty", table[field], table[field].is_null())
 
 
-def no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Flaw:
+def flag_no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Flaw:
     """A flaw wherever a text column holds something else than a number from low to high."""
     number = table[field].cast(pl.Float64, strict=False)
     inside = (number.is_between(low, high) & number.is_finite()).fill_null(False)
@@ -556,19 +562,19 @@ def no_number(table: pl.DataFrame, field: str, *, low: float, high: float) -> Fl
     return Flaw(field, f"not a number {bounds}", table[field], rows)
 
 
-def no_whole_number(table: pl.DataFrame, field: str) -> Flaw:
+def flag_no_whole_number(table: pl.DataFrame, field: str) -> Flaw:
     """A flaw wherever a text column holds something else than 0, 1, 2, …."""
     rows = ~table[field].str.contains(r"^[0-9]{1,18}$")
     return Flaw(field, "not a whole number", table[field], rows)
 
 
-def no_word(table: pl.DataFrame, field: str, words: Sequence[str]) -> Flaw:
+def flag_unknown_word(table: pl.DataFrame, field: str, words: Sequence[str]) -> Flaw:
     """A flaw wherever a text column holds something else than one of the given words."""
     rows = ~table[field].is_in(list(words))
     return Flaw(field, f"not one of {', '.join(words)}", table[field], rows)
 
 
-def parsed(
+def parse_column(
     table: pl.DataFrame, field: str, parse: Callable[[str], T]
 ) -> tuple[list[T | None], list[Flaw]]:
     """What ``parse`` makes of each text of a column; the reasons of its ``ValueError``s as flaws.

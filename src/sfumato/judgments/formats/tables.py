@@ -19,7 +19,7 @@ from sfumato.judgments.formats.reading import (
     tidy_ids,
 )
 from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
-from sfumato.judgments.judgments import Judgments, Rejected, Remark, judgments_from
+from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.provenance import Step, fingerprint_file
 
@@ -127,7 +127,7 @@ class _Votes:
     classes: tuple[str, ...]
     counts: NDArray[np.float64]  # (items, classes), NaN: no number
     lines: NDArray[np.int64]  # (items,) line, or row from 1 in an array
-    rejected: list[Rejected]
+    rejected: list[RejectedRow]
 
 
 def _from_array(path: Path, classes: Sequence[str] | None) -> _Votes:
@@ -180,20 +180,20 @@ def _refuse_probabilities(path: Path, counts: NDArray[np.float64]) -> None:
         )
 
 
-def _set_aside(path: Path, votes: _Votes) -> tuple[NDArray[np.bool_], list[Rejected]]:
+def _set_aside(path: Path, votes: _Votes) -> tuple[NDArray[np.bool_], list[RejectedRow]]:
     with np.errstate(invalid="ignore"):  # NaN and infinity fail the comparison, as they should
         whole = (votes.counts >= 0) & (votes.counts % 1 == 0)  # (items, classes)
     named = (votes.items != "").to_numpy()
     rejected = []
     for row in np.flatnonzero(~(whole.all(axis=1) & named)):
         if not named[row]:
-            rejected.append(Rejected(path.name, int(votes.lines[row]), "item", "no item", ""))
+            rejected.append(RejectedRow(path.name, int(votes.lines[row]), "item", "no item", ""))
             continue
         column = int(np.flatnonzero(~whole[row])[0])
         found = f"{votes.counts[row, column]:g}"
         reason = "not a number of votes, 0 or more"
         line, field = int(votes.lines[row]), votes.classes[column]
-        rejected.append(Rejected(path.name, line, field, reason, found))
+        rejected.append(RejectedRow(path.name, line, field, reason, found))
     return whole.all(axis=1) & named, rejected
 
 

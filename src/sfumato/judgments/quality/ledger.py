@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, duplicated
-from sfumato.judgments.quality.rules import Findings, Rule, choices
+from sfumato.judgments.judgments import Judgments, mark_duplicates
+from sfumato.judgments.quality.rules import Rule, RuleFindings, choices
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
 
@@ -151,7 +151,7 @@ class _Tally:
     has_repetition: bool
 
 
-def _dropped(judgments: Judgments, findings: Findings) -> NDArray[np.bool_]:
+def _dropped(judgments: Judgments, findings: RuleFindings) -> NDArray[np.bool_]:
     people = findings.table.filter(pl.col("what") == "person")["annotator"]
     of_them = judgments.table["annotator"].is_in(people.implode()).fill_null(False)
     rows = of_them.to_numpy().copy()
@@ -164,7 +164,7 @@ def _any(drops: Sequence[NDArray[np.bool_]], count: int) -> NDArray[np.bool_]:
     return np.logical_or.reduce([np.zeros(count, dtype=bool), *drops])
 
 
-def _excluded(found: Sequence[Findings]) -> set[str]:
+def _excluded(found: Sequence[RuleFindings]) -> set[str]:
     """The people whom some rule leaves out altogether."""
     return {
         name
@@ -174,7 +174,7 @@ def _excluded(found: Sequence[Findings]) -> set[str]:
 
 
 def _entries(
-    judgments: Judgments, rules: Sequence[Rule], found: Sequence[Findings]
+    judgments: Judgments, rules: Sequence[Rule], found: Sequence[RuleFindings]
 ) -> pl.DataFrame:
     given = judgments.table["annotator"].drop_nulls().value_counts(name="given")
     is_person = pl.col("what") == "person"
@@ -193,7 +193,7 @@ def _entries(
 
 
 def _per_rule(
-    rules: Sequence[Rule], found: Sequence[Findings], drops: Sequence[NDArray[np.bool_]]
+    rules: Sequence[Rule], found: Sequence[RuleFindings], drops: Sequence[NDArray[np.bool_]]
 ) -> pl.DataFrame:
     return pl.DataFrame(
         [
@@ -214,7 +214,7 @@ def _per_rule(
 def _per_person(
     judgments: Judgments,
     rules: Sequence[Rule],
-    found: Sequence[Findings],
+    found: Sequence[RuleFindings],
     gone: NDArray[np.bool_],
 ) -> pl.DataFrame:
     people = (
@@ -253,7 +253,7 @@ def _with_pay(table: pl.DataFrame, refused: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _tally(judgments: Judgments) -> _Tally:
-    again = duplicated(judgments)
+    again = mark_duplicates(judgments)
     labelled = (judgments.table["view"] == "first").to_numpy() & ~again
     names = judgments.table.select("item")
     places = names.unique(maintain_order=True).with_row_index("place")
@@ -291,7 +291,7 @@ def _still_labelled(
         return tally.labelled & ~drop
     left = judgments.take(~drop, Step("what if"))  # a second view stands where the first is gone
     stay = np.zeros_like(drop)
-    stay[~drop] = (left.table["view"] == "first").to_numpy() & ~duplicated(left)
+    stay[~drop] = (left.table["view"] == "first").to_numpy() & ~mark_duplicates(left)
     return stay
 
 

@@ -11,7 +11,7 @@ named repair is judged as repaired.
 No rule drops anybody for accuracy on the items that are being labelled (S3-06): where people
 really see different things, that would make the labels agree by leaving out the minority.
 Accuracy counts on checks, whose answer is beyond doubt, and for the CIFAR-10S rules beside a
-formal error. To drop only technical failures (S4-07), use ``reported`` and no other rule.
+formal error. To drop only technical failures (S4-07), use ``rule_by_hand`` and no other rule.
 """
 
 from collections.abc import Callable, Mapping
@@ -292,7 +292,7 @@ FINDING = pl.Schema(
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class RuleFindings:
     """What a rule found: one row a person or answer, with the columns of ``FINDING``."""
 
     table: pl.DataFrame
@@ -309,7 +309,7 @@ class Rule:
     about: str
     """Who is found, in words, with the feature row it comes from."""
     settings: Mapping[str, float | str]
-    finds: Callable[[Judgments, Mapping[str, float | str]], Findings]
+    finds: Callable[[Judgments, Mapping[str, float | str]], RuleFindings]
 
 
 def rule_with(name: str, **settings: float) -> Rule:
@@ -333,16 +333,16 @@ def rule_with(name: str, **settings: float) -> Rule:
     return replace(rule, settings={**rule.settings, **settings})
 
 
-def reported(reasons: Mapping[str, str]) -> Rule:
+def rule_by_hand(reasons: Mapping[str, str]) -> Rule:
     """A rule for people named by hand, each with its reason (S4-07: a reported display fault).
 
-    >>> reported({"ann": "reported that no picture was shown"}).name
+    >>> rule_by_hand({"ann": "reported that no picture was shown"}).name
     'reported'
     """
     return Rule("reported", "1", "people named by hand, with a reason (S4-07)", reasons, _reported)
 
 
-def _checks(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _checks(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     asked = _asked_checks(judgments)
     floor = float(settings["floor"])
     right = pl.col("answers") - pl.col("against")
@@ -353,25 +353,25 @@ def _checks(judgments: Judgments, settings: Mapping[str, float | str]) -> Findin
         "answers",
         _share(right),
     )
-    return Findings(_people(found, reason), len(asked))
+    return RuleFindings(_people(found, reason), len(asked))
 
 
-def _gold(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _gold(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     asked = _asked_checks(judgments)
     tolerated = float(settings["tolerated"])
     found = _by_person(asked).filter(pl.col("against") > tolerated)
     reason = pl.format(f"failed {{}} of {{}} checks, more than {tolerated:g}", "against", "answers")
-    return Findings(_people(found, reason), len(asked))
+    return RuleFindings(_people(found, reason), len(asked))
 
 
-def _completed(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _completed(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     known = _counted(judgments, against=~judgments.table["completed"]).drop_nulls("against")
     found = _by_person(known).filter(pl.col("against") == pl.col("answers"))
     reason = pl.format("never reached the end of a session ({} answers)", "answers")
-    return Findings(_people(found, reason), len(known))
+    return RuleFindings(_people(found, reason), len(known))
 
 
-def _cifar10s(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _cifar10s(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     """S3-05 and C11: formal errors first; accuracy only for those with exactly one."""
     if judgments.question.kind != "top-two":
         raise DataError(
@@ -398,20 +398,20 @@ def _cifar10s(judgments: Judgments, settings: Mapping[str, float | str]) -> Find
             "not known"
         ),
     )
-    return Findings(_people(found, reason), len(answers))
+    return RuleFindings(_people(found, reason), len(answers))
 
 
-def _too_fast(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _too_fast(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     limit = float(settings["seconds"])
     return _timed(judgments, settings, judgments.table["seconds"] < limit, f"under {limit:g} s")
 
 
-def _too_slow(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _too_slow(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     limit = float(settings["seconds"])
     return _timed(judgments, settings, judgments.table["seconds"] > limit, f"over {limit:g} s")
 
 
-def _straight_lining(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _straight_lining(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     answers = _in_order(
         _counted(
             judgments,
@@ -423,10 +423,10 @@ def _straight_lining(judgments: Judgments, settings: Mapping[str, float | str]) 
     found = [_same_answer_running(judgments, answers, least=float(settings["run"]))]
     if judgments.question.kind != "typicality":  # there the class is shown, not chosen
         found.append(_always_one_class(judgments, answers, least=float(settings["always"])))
-    return Findings(pl.concat(found), len(answers))
+    return RuleFindings(pl.concat(found), len(answers))
 
 
-def _repeat_consistency(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _repeat_consistency(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     share = float(settings["share"])
     pairs = repeats(judgments).pairs.drop_nulls("changed")
     pairs = pairs.filter(~pl.col("repeat_row").is_in(np.flatnonzero(copies(judgments))))
@@ -442,10 +442,10 @@ def _repeat_consistency(judgments: Judgments, settings: Mapping[str, float | str
         "answers",
         _share(pl.col("against")),
     )
-    return Findings(_people(found, reason), len(pairs))
+    return RuleFindings(_people(found, reason), len(pairs))
 
 
-def _reported(judgments: Judgments, settings: Mapping[str, float | str]) -> Findings:
+def _reported(judgments: Judgments, settings: Mapping[str, float | str]) -> RuleFindings:
     people = dict.fromkeys(judgments.annotators)
     for name in settings:
         find(people, name, what="annotator of these judgments")
@@ -455,7 +455,7 @@ def _reported(judgments: Judgments, settings: Mapping[str, float | str]) -> Find
     )
     answers = _counted(judgments).join(named, on="annotator", maintain_order="left")
     found = answers.group_by("annotator", "reason", maintain_order=True).agg(evidence=pl.col("row"))
-    return Findings(_people(found, pl.col("reason")), len(judgments))
+    return RuleFindings(_people(found, pl.col("reason")), len(judgments))
 
 
 RULES: dict[str, Rule] = {
@@ -572,7 +572,7 @@ def _offences(judgments: Judgments) -> pl.DataFrame:
 
 def _timed(
     judgments: Judgments, settings: Mapping[str, float | str], against: pl.Series, words: str
-) -> Findings:
+) -> RuleFindings:
     share = float(settings["share"])
     known = _counted(judgments, against=against).drop_nulls("against")
     people = _by_person(known).filter(pl.col("against") / pl.col("answers") > share)
@@ -592,7 +592,7 @@ def _timed(
     )
     seconds = pl.format(f"answered in {{}} s, {words}", pl.col("seconds").round(2))
     found = pl.concat([_people(people, reason), _findings("answer", single, seconds)])
-    return Findings(found, int(against.count()))
+    return RuleFindings(found, int(against.count()))
 
 
 def _in_order(answers: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.mace import mace
 from sfumato.labels.aggregate.one_coin import one_coin
 from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
-from sfumato.labels.aggregate.result import Aggregation, Estimand, Fit, Interval
+from sfumato.labels.aggregate.result import Aggregation, Estimand, Fit, ProbabilityIntervals
 from sfumato.labels.aggregate.shares import majority, mean, vote_shares
 from sfumato.labels.aggregate.shrinkage import shrunk_shares
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -37,7 +37,7 @@ __all__ = [
     "Aggregation",
     "Aggregator",
     "Estimand",
-    "Interval",
+    "ProbabilityIntervals",
     "aggregate",
 ]
 
@@ -280,7 +280,7 @@ def _require_names(crowd: CrowdLabels | Votes, name: str) -> None:
 
 
 def _in_callers_order(
-    evidence: Evidence, fit: Fit, made: Interval | None, estimand: Estimand, step: Step
+    evidence: Evidence, fit: Fit, made: ProbabilityIntervals | None, estimand: Estimand, step: Step
 ) -> Aggregation:
     items, people, classes = evidence.item_order, evidence.annotator_order, evidence.class_order
     table = np.ix_(items, classes)

@@ -17,7 +17,7 @@ from sfumato.labels.aggregate.evidence import Evidence
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
-from sfumato.labels.aggregate.shares import agreement_with, normalised
+from sfumato.labels.aggregate.shares import agreement_with, normalise_rows
 from sfumato.provenance import Setting
 
 FLOOR = 1e-10
@@ -67,14 +67,14 @@ def dawid_skene_next(
     row = None if annotator is None else _row_of(evidence, annotator)
 
     def answers(reached: _State) -> NDArray[np.float64]:
-        pooled = normalised(reached.counts.sum(axis=0) + FLOOR)  # (true, said)
+        pooled = normalise_rows(reached.counts.sum(axis=0) + FLOOR)  # (true, said)
         own = pooled if row is None else shrunk_confusion(reached.counts[row], pooled, prior_votes)
-        return normalised(reached.posterior @ own)
+        return normalise_rows(reached.posterior @ own)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
         return answers(_climb(evidence, weight, iterations, tolerance))
 
-    pooled = normalised(state.counts.sum(axis=0) + FLOOR)
+    pooled = normalise_rows(state.counts.sum(axis=0) + FLOOR)
     return Fit(
         answers(state),
         bootstrap(refit, evidence.people),
@@ -111,7 +111,7 @@ def _climb(
     Bootstrap replicates start from their own shares too. Started from the full fit they would
     stay there: its matrices were made from labels that are all but certain.
     """
-    posterior = normalised(evidence.table(weight))
+    posterior = normalise_rows(evidence.table(weight))
     answers = _answers(evidence, weight)
     said = _maximise(answers, posterior, evidence)
     enough = tolerance * float(answers.sum())

@@ -27,7 +27,7 @@ NAMED = "dawid-skene-next (named annotator)"
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutLoss:
     """How well one aggregator predicts held-out judgments."""
 
     aggregator: str
@@ -48,7 +48,7 @@ def held_out_log_loss(
     splits: int = 5,
     share: float = 1 / 3,
     predictions: LabelSet | None = None,
-) -> list[HeldOut]:
+) -> list[HeldOutLoss]:
     """Mean log-loss of held-out judgments for each aggregator, over random splits.
 
     From each item a ``share`` of its judgments is held out (rounded, never all of them), and
@@ -65,7 +65,7 @@ def held_out_log_loss(
         for name, loss in _score_split(crowd, out, names, predictions, rng):
             losses.setdefault(name, []).append(loss)
     return [
-        HeldOut(
+        HeldOutLoss(
             aggregator=name,
             estimand=AGGREGATORS[name.removesuffix(" (named annotator)")].estimand,
             log_loss=float(np.mean(values)),

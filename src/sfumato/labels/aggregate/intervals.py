@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from sfumato.labels.aggregate.result import Interval, IntervalMaker
+from sfumato.labels.aggregate.result import IntervalMaker, ProbabilityIntervals
 
 Refit = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From one weight a person to probabilities, shape (items, classes)."""
@@ -33,23 +33,23 @@ def shares_posterior(counts: NDArray[np.float64]) -> IntervalMaker:
 
 def _percentiles(
     refit: Refit, people: int, level: float, replicates: int, rng: np.random.Generator
-) -> Interval:
+) -> ProbabilityIntervals:
     # float32: percentiles of 200 draws need no more digits, and the stack is the largest thing here
     draws = np.stack(
         [refit(rng.standard_exponential(people)).astype(np.float32) for _ in range(replicates)]
     )
     tail = (1 - level) / 2
     low, high = np.quantile(draws, [tail, 1 - tail], axis=0).astype(np.float64)
-    return Interval(low, high, level, "bootstrap over annotators")
+    return ProbabilityIntervals(low, high, level, "bootstrap over annotators")
 
 
 def _jeffreys(
     counts: NDArray[np.float64], level: float, replicates: int, rng: np.random.Generator
-) -> Interval:
+) -> ProbabilityIntervals:
     others = counts.sum(axis=1, keepdims=True) - counts
     tail = (1 - level) / 2
     low = betaincinv(counts + 0.5, others + 0.5, tail)
     high = betaincinv(counts + 0.5, others + 0.5, 1 - tail)
-    return Interval(
+    return ProbabilityIntervals(
         np.where(counts == 0, 0.0, low), np.where(others == 0, 1.0, high), level, "posterior"
     )

@@ -15,7 +15,7 @@ from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
-from sfumato.labels.aggregate.shares import normalised
+from sfumato.labels.aggregate.shares import normalise_rows
 
 
 def one_coin(
@@ -53,7 +53,7 @@ class _State:
 def _climb(
     evidence: Evidence, weight: NDArray[np.float64], iterations: int, tolerance: float
 ) -> _State:
-    posterior = normalised(evidence.table(weight))
+    posterior = normalise_rows(evidence.table(weight))
     votes = weight[evidence.person]
     given = sum_by(evidence.person, votes, evidence.people)
     work = np.empty_like(votes)  # one place for what each vote needs, used again and again

@@ -9,7 +9,7 @@ from sfumato.errors import DataError
 from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.result import Fit
-from sfumato.labels.aggregate.shares import normalised
+from sfumato.labels.aggregate.shares import normalise_rows
 
 
 def linear_pool(
@@ -22,7 +22,7 @@ def linear_pool(
     given = _weights(evidence, weights)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalised(evidence.table(given * weight))
+        return normalise_rows(evidence.table(given * weight))
 
     probs = refit(evidence.each_person_once())
     return Fit(probs, bootstrap(refit, evidence.people), quality=given[: len(evidence.annotators)])
@@ -55,7 +55,7 @@ def log_pool(
         rises = sum_by(evidence.cell, person * rise, possible.size).reshape(shape)
         share = sum_by(evidence.item, person * evidence.mass, shape[0])[:, None]
         log_probs = np.where(possible, rises / share, -np.inf)
-        return normalised(np.exp(log_probs - log_probs.max(axis=1, keepdims=True)))
+        return normalise_rows(np.exp(log_probs - log_probs.max(axis=1, keepdims=True)))
 
     probs = refit(evidence.each_person_once())
     return Fit(probs, bootstrap(refit, evidence.people), quality=given[: len(evidence.annotators)])
@@ -77,7 +77,7 @@ def skill_weighted_pool(evidence: Evidence, *, rng: np.random.Generator, prior_p
         return (agreed + prior_pairs * overall) / (pairs + prior_pairs)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalised(evidence.table(skills(weight) * weight))
+        return normalise_rows(evidence.table(skills(weight) * weight))
 
     once = evidence.each_person_once()
     return Fit(refit(once), bootstrap(refit, evidence.people), quality=skills(once))

@@ -24,7 +24,7 @@ IntervalKind = Literal["posterior", "bootstrap over annotators"]
 
 
 @dataclass(frozen=True, eq=False)
-class Interval:
+class ProbabilityIntervals:
     """Between which values each probability lies, class by class."""
 
     low: NDArray[np.float64]  # (items, classes)
@@ -53,13 +53,13 @@ class Aggregation:
     """Log-likelihood, or what else the method climbs, before each iteration; may be empty."""
     converged: bool = True
     """Whether the last iteration gained less than the tolerance; true without iterations."""
-    interval: Interval | None = None
+    interval: ProbabilityIntervals | None = None
     """None unless it was asked for."""
     fitted: Mapping[str, Setting] = field(default_factory=dict)
     """Other numbers that were estimated, such as the prior; also in the provenance."""
 
 
-IntervalMaker = Callable[[float, int, np.random.Generator], Interval]
+IntervalMaker = Callable[[float, int, np.random.Generator], ProbabilityIntervals]
 """From level, number of replicates and random numbers to an interval."""
 
 

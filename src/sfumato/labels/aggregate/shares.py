@@ -16,7 +16,7 @@ goes to the one that is more *common* over all items (those equally common share
 at *random*."""
 
 
-def normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalise_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each row divided by its sum."""
     return table / table.sum(axis=1, keepdims=True)
 
@@ -25,7 +25,7 @@ def mean(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
     """The average of each item's judgments, P = (1/M) Σ p_m (S2-21)."""
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalised(evidence.table(weight))
+        return normalise_rows(evidence.table(weight))
 
     return Fit(refit(evidence.each_person_once()), bootstrap(refit, evidence.people))
 
@@ -33,7 +33,7 @@ def mean(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
 def vote_shares(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
     """Votes for each class over all votes, count_c / Σ counts (S0-06)."""
     counts = evidence.table(evidence.each_person_once())
-    return Fit(normalised(counts), shares_posterior(counts))
+    return Fit(normalise_rows(counts), shares_posterior(counts))
 
 
 def majority(evidence: Evidence, *, rng: np.random.Generator, ties: str) -> Fit:
@@ -77,7 +77,7 @@ def _winners(
             best = best_among(best, luck)
         case _:
             assert_never(ties)
-    return normalised(best.astype(np.float64))
+    return normalise_rows(best.astype(np.float64))
 
 
 def best_among(open_to: NDArray[np.bool_], score: NDArray[np.float64]) -> NDArray[np.bool_]:

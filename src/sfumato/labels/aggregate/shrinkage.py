@@ -17,8 +17,8 @@ from scipy.special import betainc
 
 from sfumato.labels.aggregate.evidence import Evidence
 from sfumato.labels.aggregate.posterior import posterior_of
-from sfumato.labels.aggregate.result import Fit, Interval
-from sfumato.labels.aggregate.shares import normalised
+from sfumato.labels.aggregate.result import Fit, ProbabilityIntervals
+from sfumato.labels.aggregate.shares import normalise_rows
 from sfumato.provenance import Setting
 
 LEAST, MOST = 1e-6, 1e4
@@ -123,7 +123,7 @@ def _belonging(steps: _Steps, prior: _Prior) -> tuple[float, NDArray[np.float64]
 
 
 def _log_prior(prior: _Prior, pseudo_votes: float) -> float:
-    means = np.log(normalised(prior.alpha)) @ prior.overall
+    means = np.log(normalise_rows(prior.alpha)) @ prior.overall
     return float(pseudo_votes * (means.sum() + np.log(prior.weight).mean()))
 
 
@@ -161,7 +161,7 @@ def _interval(
     level: float,
     replicates: int,
     rng: np.random.Generator,
-) -> Interval:
+) -> ProbabilityIntervals:
     """Quantiles of each class's marginal, a mixture of Beta distributions, by bisection."""
     item, component = np.nonzero(belonging > NEGLIGIBLE)
     first = counts[item] + prior.alpha[component]  # (pairs, classes)
@@ -174,7 +174,7 @@ def _interval(
 
     tail = (1 - level) / 2
     low, high = (_bisect(below, counts.shape, target) for target in (tail, 1 - tail))
-    return Interval(low, high, level, "posterior")
+    return ProbabilityIntervals(low, high, level, "posterior")
 
 
 Cumulative = Callable[[NDArray[np.float64]], NDArray[np.float64]]

@@ -21,7 +21,15 @@ from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Provenance, Setting, Step
 
-__all__ = ["DEFAULT_GAMMA", "NONE_OF_THESE", "RECIPES", "Built", "Recipe", "build", "codes"]
+__all__ = [
+    "DEFAULT_GAMMA",
+    "NONE_OF_THESE",
+    "RECIPES",
+    "BuiltLabels",
+    "LabelRecipe",
+    "build",
+    "codes",
+]
 
 NONE_OF_THESE = "none of these"
 """The extra class of yes/no/unsure labels (S4-11)."""
@@ -33,7 +41,7 @@ Option = Literal["gamma", "rule", "distances"]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class LabelRecipe:
     """A way from one answer to one distribution."""
 
     kinds: tuple[str, ...]
@@ -45,7 +53,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BuiltLabels:
     """The labels, and the judgments that state too little to become one."""
 
     crowd: CrowdLabels
@@ -55,61 +63,61 @@ class Built:
 _WITH_TOP = ("choose-one", "top-two", "sliders", "top-class", "sparse", "ranking", "confidence",
              "distribution", "yes-no-unsure", "likely-set")  # fmt: skip
 
-RECIPES: dict[str, Recipe] = {
-    "votes": Recipe(_WITH_TOP, forms.votes, "all mass on the top choice (S0-06)"),
-    "top1-uniform": Recipe(
+RECIPES: dict[str, LabelRecipe] = {
+    "votes": LabelRecipe(_WITH_TOP, forms.votes, "all mass on the top choice (S0-06)"),
+    "top1-uniform": LabelRecipe(
         ("top-two",), top_two.top1_uniform,
         "mass of the first choice, the rest over all other classes (S2-16)", ("rule",),
     ),
-    "top1-clamp": Recipe(
+    "top1-clamp": LabelRecipe(
         ("top-two",), top_two.top1_clamp,
         "mass of the first choice, the rest over classes not ruled out (S2-17)", ("gamma", "rule"),
     ),
-    "top2-uniform": Recipe(
+    "top2-uniform": LabelRecipe(
         ("top-two",), top_two.top2_uniform,
         "mass of both choices, the rest over all other classes (S2-16)", ("rule",),
     ),
-    "top2-clamp": Recipe(
+    "top2-clamp": LabelRecipe(
         ("top-two",), top_two.top2_clamp,
         "mass of both choices, the rest over classes not ruled out (S2-17)", ("gamma", "rule"),
     ),
-    "top1-semantic": Recipe(
+    "top1-semantic": LabelRecipe(
         ("top-two",), top_two.top1_semantic,
         "mass of the first choice, the rest by similarity to it (S2-20)", ("distances",),
     ),
-    "top2-semantic": Recipe(
+    "top2-semantic": LabelRecipe(
         ("top-two",), top_two.top2_semantic,
         "mass of both choices, the rest by similarity to the first (S2-20)", ("distances",),
     ),
-    "top2-stated": Recipe(
+    "top2-stated": LabelRecipe(
         ("top-two",), top_two.top2_stated,
         "mass of both choices divided by its sum, nothing elsewhere (C1)",
     ),
-    "select-top2": Recipe(
+    "select-top2": LabelRecipe(
         ("top-two",), top_two.select_top2, "half on each of the two choices, no numbers (S3-08)"
     ),
-    "sliders": Recipe(
+    "sliders": LabelRecipe(
         ("sliders", "top-class", "sparse", "distribution"), forms.sliders,
         "scores divided by their sum (S1-14)",
     ),
-    "typicality": Recipe(
+    "typicality": LabelRecipe(
         ("typicality",), forms.typicality,
         "typicality on the class shown, the rest over the others (S1-15)",
     ),
-    "yes-unsure-equal": Recipe(
+    "yes-unsure-equal": LabelRecipe(
         ("yes-no-unsure",), forms.yes_unsure_equal,
         "yes and unsure count 1, no counts 0 (S4-09)",
     ),
-    "yes-unsure-weighted": Recipe(
+    "yes-unsure-weighted": LabelRecipe(
         ("yes-no-unsure",), forms.yes_unsure_weighted, "yes counts 1, unsure a half (S4-10)"
     ),
-    "likely-set": Recipe(
+    "likely-set": LabelRecipe(
         ("likely-set",), forms.likely_set, "equal mass on every label of the set (S2-01)"
     ),
-    "ranking": Recipe(
+    "ranking": LabelRecipe(
         ("ranking",), forms.ranking, "rank-order-centroid weights of the ordered labels (S2-01)"
     ),
-    "confidence": Recipe(
+    "confidence": LabelRecipe(
         ("confidence",), forms.confidence,
         "the level's mass on the choice, the rest over the others (S2-01)",
     ),
@@ -123,7 +131,7 @@ def build(
     gamma: float | None = None,
     rule: top_two.Rule | None = None,
     distances: ClassDistances | None = None,
-) -> Built:
+) -> BuiltLabels:
     """One distribution for each judgment, by a named recipe.
 
     ``gamma`` and ``rule`` belong to the top-two recipes, ``distances`` of the classes to the
@@ -161,7 +169,7 @@ def codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple(distinct), found["place"].cast(pl.Int64).fill_null(NOT_RECORDED).to_numpy()
 
 
-def _check_kind(judgments: Judgments, name: str, recipe: Recipe) -> None:
+def _check_kind(judgments: Judgments, name: str, recipe: LabelRecipe) -> None:
     kind = judgments.question.kind
     if kind not in recipe.kinds:
         fitting = sorted(other for other, known in RECIPES.items() if kind in known.kinds)
@@ -171,7 +179,7 @@ def _check_kind(judgments: Judgments, name: str, recipe: Recipe) -> None:
         )
 
 
-def _options(name: str, recipe: Recipe, given: Mapping[str, object]) -> dict[str, object]:
+def _options(name: str, recipe: LabelRecipe, given: Mapping[str, object]) -> dict[str, object]:
     for option, value in given.items():
         if value is not None and option not in recipe.takes:
             takes = ", ".join(recipe.takes) or "no options"
@@ -195,7 +203,7 @@ def _options(name: str, recipe: Recipe, given: Mapping[str, object]) -> dict[str
 
 
 def _complete(
-    judgments: Judgments, recipe: Recipe, options: Mapping[str, object]
+    judgments: Judgments, recipe: LabelRecipe, options: Mapping[str, object]
 ) -> NDArray[np.float64]:
     """What the recipe makes of each distinct answer."""
     distances = options.get("distances")
@@ -216,7 +224,7 @@ def _complete(
 
 def _gather(
     judgments: Judgments, rows: NDArray[np.float64], classes: tuple[str, ...], steps: Provenance
-) -> Built:
+) -> BuiltLabels:
     step = steps[-1]
     index = judgments.statements.index
     usable = np.isfinite(rows.sum(axis=1))[index]  # (judgments,)
@@ -238,4 +246,4 @@ def _gather(
         rows[index[usable]],
         (*judgments.provenance, *steps[:-1], step),
     )
-    return Built(crowd, left_out)
+    return BuiltLabels(crowd, left_out)

@@ -232,7 +232,7 @@ class Marginal:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutCheck:
     """A simulator fitted to one half of real answers, tested on the other."""
 
     held_out: HoldOut
@@ -270,7 +270,7 @@ def held_out_check(
     replicas: int = 50,
     permutations: int = 999,
     rng: np.random.Generator,
-) -> HeldOut:
+) -> HeldOutCheck:
     """Fit top-two people to one random half of the items or people and test them on the other.
 
     People are resampled ``draws`` times and swapped ``permutations`` times; ``replicas``
@@ -316,10 +316,10 @@ def held_out_check(
         rng=of_people,
     )
     people = len(np.unique(tested.person))
-    return HeldOut(hold_out, habits, len(fitted.item), len(tested.item), people, found)
+    return HeldOutCheck(hold_out, habits, len(fitted.item), len(tested.item), people, found)
 
 
-def held_out_table(check: HeldOut) -> pl.DataFrame:
+def held_out_table(check: HeldOutCheck) -> pl.DataFrame:
     """One row a marginal, as plain columns."""
     return pl.DataFrame(
         [

@@ -34,7 +34,7 @@ from sfumato.provenance import Provenance, Setting, Step
 # the row of that class in their confusion matrix says. Skill is the diagonal; a spammer's rows
 # are all alike.
 
-Seen = Literal["distribution", "label"]
+VoterView = Literal["distribution", "label"]
 """What a voter sees: a class drawn anew from the item's distribution, or its most probable one."""
 
 
@@ -158,7 +158,7 @@ def simulate_votes(
     labels: LabelSet,
     *,
     per_item: int,
-    seen: Seen = "distribution",
+    seen: VoterView = "distribution",
     rng: np.random.Generator,
 ) -> Judgments:
     """``per_item`` votes on each item by different people, who share the work evenly.

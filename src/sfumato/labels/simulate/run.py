@@ -16,7 +16,7 @@ from sfumato.labels.build.distances import ORDERED, ClassDistances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.simulate import SIMULATORS, Model, load_model, save_model, simulate
 from sfumato.labels.simulate.crowd import SIMULATED, Thresholds
-from sfumato.labels.simulate.held_out import HeldOut, HoldOut, held_out_check
+from sfumato.labels.simulate.held_out import HeldOutCheck, HoldOut, held_out_check
 from sfumato.labels.simulate.top_two import (
     HabitsName,
     TopTwoModel,
@@ -225,7 +225,7 @@ def check_habits(
     hold_out: HoldOut,
     draws: int = 300,
     seed: int = 0,
-) -> list[HeldOut]:
+) -> list[HeldOutCheck]:
     """The held-out check of the habits in the settings, or of all three, on the same halves."""
     if settings.kind != "top-two" or settings.model is not None or settings.save_model is not None:
         raise DataError(

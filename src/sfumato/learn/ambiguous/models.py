@@ -15,8 +15,8 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples, as_tensor, best_device, probabilities, repeatable
 from sfumato.learn.folds import Split
 from sfumato.learn.networks import NETWORKS, ImageShape
-from sfumato.learn.targets import fixed
-from sfumato.learn.train import Diverged, Recipe, train
+from sfumato.learn.targets import fixed_targets
+from sfumato.learn.train import DivergenceError, Recipe, train
 
 # Turn images into a latent space, and points of it back into images: a small VAE.
 #
@@ -147,7 +147,9 @@ def _learnt(
         optimizer.step()
         schedule.step()
         if not math.isfinite(loss.item()):
-            raise Diverged(f"The loss of the VAE is {loss.item()} in step {step}: it diverged.")
+            raise DivergenceError(
+                f"The loss of the VAE is {loss.item()} in step {step}: it diverged."
+            )
         since.append((kl.item(), (decoded - batch).square().mean().item()))
         if step * 10 // recipe.steps > (step - 1) * 10 // recipe.steps:
             kls, errors = np.mean(since, axis=0).tolist()
@@ -265,7 +267,7 @@ def train_committee(
     if len(seeds) < 2:
         raise DataError(f"A committee needs at least 2 members, not {len(seeds)}.")
     learnt = examples.take(split.train)
-    targets = fixed(labels.take(split.train), split.train)
+    targets = fixed_targets(labels.take(split.train), split.train)
     batch_size = 64
     epochs = max(1, round(steps / -(-len(learnt) // batch_size)))
     members = []

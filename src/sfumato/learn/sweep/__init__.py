@@ -16,14 +16,21 @@ from sfumato.errors import DataError
 from sfumato.learn.sweep.cell import Cell, CellResult, fingerprint
 from sfumato.learn.sweep.engines import Outcome, Trouble, on_cluster, on_cores
 from sfumato.learn.sweep.progress import Progress, seconds_left, work_per_second
-from sfumato.learn.sweep.store import Done, Failed, open_folder, read, write, write_failure
+from sfumato.learn.sweep.store import (
+    FailedCell,
+    FinishedCell,
+    open_folder,
+    read,
+    write,
+    write_failure,
+)
 
 __all__ = [
     "Cell",
     "CellResult",
-    "Done",
     "Engine",
-    "Failed",
+    "FailedCell",
+    "FinishedCell",
     "Progress",
     "fingerprint",
     "run_sweep",
@@ -42,19 +49,19 @@ def run_sweep(
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
-) -> list[Done | Failed]:
+) -> list[FinishedCell | FailedCell]:
     """What each cell found out, in the order of the cells; ``folder`` keeps what is finished.
 
     "local" runs on the cores of this machine (``workers`` of them, left out all), "dask" on the
     cluster whose ``scheduler`` has the given address. Cells with equal fingerprints are computed
-    once. A cell that raises an error is a ``Failed`` with its reason, the others go on, and the
+    once. A cell that raises an error is a ``FailedCell`` with its reason, the others go on, and the
     next run tries it again. ``progress`` is called at the start and after every cell.
     """
     _check_engine(engine, scheduler, workers)
     prints = [fingerprint(cell) for cell in cells]
     distinct = dict(zip(prints, cells, strict=True))
     open_folder(folder)
-    results: dict[str, Done | Failed] = {}
+    results: dict[str, FinishedCell | FailedCell] = {}
     for each, cell in distinct.items():
         if done := read(cell, each, folder):
             results[each] = done
@@ -85,16 +92,16 @@ def _outcomes(
             assert_never(engine)
 
 
-def _keep(outcome: Outcome, cell: Cell, each: str, folder: Path) -> Done | Failed:
+def _keep(outcome: Outcome, cell: Cell, each: str, folder: Path) -> FinishedCell | FailedCell:
     if not isinstance(outcome, Trouble):
         return write(outcome, cell, each, folder)
-    failed = Failed(cell, each, outcome.reason)
+    failed = FailedCell(cell, each, outcome.reason)
     write_failure(failed, folder)
     return failed
 
 
-def _after(state: Progress, result: Done | Failed, seconds: float) -> Progress:
-    if isinstance(result, Failed):
+def _after(state: Progress, result: FinishedCell | FailedCell, seconds: float) -> Progress:
+    if isinstance(result, FailedCell):
         return replace(state, failed=state.failed + 1, seconds=seconds)
     return replace(
         state,
@@ -105,7 +112,7 @@ def _after(state: Progress, result: Done | Failed, seconds: float) -> Progress:
     )
 
 
-def _named(result: Done | Failed, cell: Cell) -> Done | Failed:
+def _named(result: FinishedCell | FailedCell, cell: Cell) -> FinishedCell | FailedCell:
     """The result under the name that this cell has in the list."""
     return replace(result, cell=cell)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from sfumato.errors import DataError, MissingPackage, SfumatoError
 from sfumato.learn.sweep.cell import Cell, CellResult, function_name
-from sfumato.learn.sweep.store import Encoded, encode
+from sfumato.learn.sweep.store import EncodedCell, encode
 
 INSTALL = (
     "{} is needed to run sweeps and is not installed. Install it: pip install 'sfumato[cluster]'"
@@ -48,7 +48,7 @@ class Trouble:
     reason: str
 
 
-Outcome = Encoded | Trouble
+Outcome = EncodedCell | Trouble
 
 
 def attempt(cell: Cell, fingerprint: str) -> Outcome:

@@ -30,7 +30,7 @@ STALE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
+class FinishedCell:
     """A finished cell. Arrays stay on the disk until asked for: a sweep's may not fit in memory."""
 
     cell: Cell
@@ -62,7 +62,7 @@ class Done:
 
 
 @dataclass(frozen=True, eq=False)
-class Failed:
+class FailedCell:
     """A cell that could not be done, and why."""
 
     cell: Cell
@@ -71,7 +71,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedCell:
     """The content of the files of a finished cell."""
 
     record: bytes  # JSON
@@ -95,7 +95,7 @@ def open_folder(folder: Path) -> None:
             continue  # another sweep was faster
 
 
-def encode(cell: Cell, fingerprint: str, result: CellResult) -> Encoded:
+def encode(cell: Cell, fingerprint: str, result: CellResult) -> EncodedCell:
     """The same bytes for the same result, whoever writes them and when."""
     arrays = _npz(result.arrays) if result.arrays else b""
     content = {
@@ -109,16 +109,18 @@ def encode(cell: Cell, fingerprint: str, result: CellResult) -> Encoded:
     }
     text = json.dumps(content, default=_plain)
     record = {"sum": _sum(text.encode()), **json.loads(text)}
-    return Encoded(json.dumps(record, indent=1).encode(), arrays)
+    return EncodedCell(json.dumps(record, indent=1).encode(), arrays)
 
 
-def read(cell: Cell, fingerprint: str, folder: Path) -> Done | None:
+def read(cell: Cell, fingerprint: str, folder: Path) -> FinishedCell | None:
     """A finished cell, or None where there is none or its files are damaged."""
     try:
         record = json.loads((folder / f"{fingerprint}.json").read_bytes())
         expected = record.pop("sum")
         whole = _sum(json.dumps(record).encode()) == expected
-        done = Done(cell, fingerprint, folder, record["scores"], record["work"], record["arrays"])
+        done = FinishedCell(
+            cell, fingerprint, folder, record["scores"], record["work"], record["arrays"]
+        )
         if not whole or record["fingerprint"] != fingerprint:
             return None
         done.arrays()
@@ -127,14 +129,14 @@ def read(cell: Cell, fingerprint: str, folder: Path) -> Done | None:
     return done
 
 
-def write(encoded: Encoded, cell: Cell, fingerprint: str, folder: Path) -> Done:
+def write(encoded: EncodedCell, cell: Cell, fingerprint: str, folder: Path) -> FinishedCell:
     """Put a finished cell on the disk. The record comes last: it says that the cell is done."""
     if encoded.arrays:
         _replace(folder / f"{fingerprint}.npz", encoded.arrays)
     _replace(folder / f"{fingerprint}.json", encoded.record)
     (folder / f"{fingerprint}.failed.json").unlink(missing_ok=True)
     record = json.loads(encoded.record)
-    return Done(
+    return FinishedCell(
         cell,
         fingerprint,
         folder,
@@ -145,7 +147,7 @@ def write(encoded: Encoded, cell: Cell, fingerprint: str, folder: Path) -> Done:
     )
 
 
-def write_failure(failed: Failed, folder: Path) -> None:
+def write_failure(failed: FailedCell, folder: Path) -> None:
     """Put on the disk why a cell failed."""
     content = {
         "name": failed.cell.name,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.learn.sweep import Cell, CellResult, Done, Failed
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.planning.embed import (
     Triplets,
     gnmds_triplets,
@@ -80,7 +80,7 @@ def thin_points(points: Sequence[Point]) -> CellResult:
     return CellResult({"rows": rows}, work=float(len(points)))
 
 
-def grid_table(results: Sequence[Done | Failed]) -> pl.DataFrame:
+def grid_table(results: Sequence[FinishedCell | FailedCell]) -> pl.DataFrame:
     """A row a label tried, as ``plan.grid.run_grid`` gives it; failed cells are left out."""
     found: dict[Point, dict[str, Any]] = {}
     for result in _done(results, simulate_points):
@@ -89,18 +89,18 @@ def grid_table(results: Sequence[Done | Failed]) -> pl.DataFrame:
     return run_grid(list(found), run=lambda _, points: [found[point] for point in points])
 
 
-def thinned_table(results: Sequence[Done | Failed]) -> pl.DataFrame:
+def thinned_table(results: Sequence[FinishedCell | FailedCell]) -> pl.DataFrame:
     """A row a formula, form, rate of wrong answers and seed, with ``rho``."""
     rows = [row for result in _done(results, thin_points) for row in result.scores["rows"]]
     table = pl.DataFrame(rows, schema=THINNED, orient="row")
     return table.sort("rule", "form", "flipped", "seed")
 
 
-def _done(results: Sequence[Done | Failed], function: object) -> list[Done]:
+def _done(results: Sequence[FinishedCell | FailedCell], function: object) -> list[FinishedCell]:
     return [
         result
         for result in results
-        if isinstance(result, Done) and result.cell.function is function
+        if isinstance(result, FinishedCell) and result.cell.function is function
     ]
 
 

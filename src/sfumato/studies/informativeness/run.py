@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.learn.sweep import Done, Engine, Failed, Progress, run_sweep
+from sfumato.learn.sweep import Engine, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.planning.grid import means
 from sfumato.studies.files import start_folder, write_tables
 from sfumato.studies.finished import Finished
@@ -52,8 +52,8 @@ def run_grid_study(
         scheduler=scheduler,
         progress=watch,
     )
-    failed = [result for result in results if isinstance(result, Failed)]
-    done = [result for result in results if isinstance(result, Done)]
+    failed = [result for result in results if isinstance(result, FailedCell)]
+    done = [result for result in results if isinstance(result, FinishedCell)]
     if not done:
         raise DataError(f"Every world failed; the first, {failed[0].cell.name}: {failed[0].reason}")
     seconds = time.monotonic() - start
@@ -64,7 +64,9 @@ def run_grid_study(
     return Finished(draw_grid_report(folder), len(done), len(failed))
 
 
-def _tables(study: GridStudy, results: Sequence[Done | Failed]) -> dict[str, pl.DataFrame]:
+def _tables(
+    study: GridStudy, results: Sequence[FinishedCell | FailedCell]
+) -> dict[str, pl.DataFrame]:
     grid = grid_table(results)
     tables = {
         "grid": grid,
@@ -76,6 +78,6 @@ def _tables(study: GridStudy, results: Sequence[Done | Failed]) -> dict[str, pl.
     failed = [
         {"worlds": result.cell.name, "reason": result.reason}
         for result in results
-        if isinstance(result, Failed)
+        if isinstance(result, FailedCell)
     ]
     return tables | ({"failed": pl.DataFrame(failed)} if failed else {})

@@ -9,13 +9,14 @@ import polars as pl
 
 from sfumato.reporting.draw import Drawing
 from sfumato.reporting.figures import curves as curve_figures
+from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.figures import trade_off, curves as uncertainty
-from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Section
 from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import interval, number, signed
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import found_text
+from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.study import Arm, Curve
 from sfumato.studies.verdicts import counts_text
@@ -37,7 +38,7 @@ def claims(run: RunFolder) -> Section | None:
             "claim": one.claim.sentence,
             "paper": f"{one.claim.printed} ({one.claim.place})".strip(),
             "here (95 %)": found_text(one),
-            "verdict": one.answer,
+            "verdict": "; ".join([one.answer, *_elsewhere(one)]),
         }
         for one in run.claims
     ]
@@ -56,6 +57,11 @@ def claims(run: RunFolder) -> Section | None:
         made="annotators" if run.study.worlds is None else "worlds",
     )
     return Section("Next to the paper", text, (table,))
+
+
+def _elsewhere(one: JudgedClaim) -> list[str]:
+    """What other parts of the data say, where it is something else."""
+    return [f"{verdict} in the part {part!r}" for part, verdict in one.elsewhere.items()]
 
 
 def clean(estimates: Estimates) -> Estimates:

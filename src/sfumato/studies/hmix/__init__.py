@@ -1,1 +1,0 @@
-"""What people see in mixed images: the release of H-Mix next to chapters 4 and 5 of the thesis."""

@@ -1,0 +1,262 @@
+"""Turn labels into where people doubt, what goes with it, and whether models doubt as much."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.evaluation.alignment import (
+    concentration_curve,
+    correlation_matrix,
+    entropy_distances,
+    entropy_table,
+    share_in_top,
+)
+from sfumato.evaluation.metrics import top_class
+from sfumato.evaluation.strata import (
+    agreement_strata,
+    disputed_thirds,
+    hlv_strata,
+    original_agreement,
+    strata_of,
+)
+from sfumato.judgments.judgments import Judgments, select
+from sfumato.labels import signals
+from sfumato.labels.alter import TIE_TOLERANCE
+from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.learn.folds import Split
+from sfumato.names import sorted_names
+from sfumato.provenance import is_simulated
+from sfumato.scores import Estimate, source_text, with_interval
+from sfumato.stats import bootstrap_interval
+from sfumato.studies.arms import target_of
+from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
+from sfumato.studies.measures.rows import blank_row, share_row
+from sfumato.studies.study import Arm
+
+PerItem = NDArray[np.float64]  # (items,), NaN where unknown
+
+TOP_SHARE = 0.3
+"""The share of the items whose part in all doubt is told, as in paper 1 (S0-47)."""
+TOP = "top 30 %"
+SPREAD = "spread between people"
+UNSURE = "share of unsure annotators"
+
+
+def doubt(data: StudyData, predictions: Predictions) -> Findings:
+    """Strata of label variation, in how few items the doubt lies, and where modes shifted."""
+    people = data.people
+    unsure = signals_of(data).get(UNSURE)
+    found = label_doubt(people, unsure=unsure, rng=data.rng("doubt"), draws=data.study.draws)
+    if ORIGINAL not in data.labels:
+        return found
+    shifted = shifted_modes(people, data.original.take(people.items))
+    return Findings([*found.estimates, *shifted.estimates], {**found.tables, **shifted.tables})
+
+
+def label_doubt(
+    people: LabelSet, *, unsure: PerItem | None = None, rng: np.random.Generator, draws: int
+) -> Findings:
+    """How many items are disputed, mean entropy, and the part of it in the most doubtful items.
+
+    ``unsure`` is the share of annotators who were unsure of an item, where they could say so.
+    """
+    blank = people_row(people)
+    values = signals.entropy(people)
+    masks = {**strata_of(people), **disputed_thirds(people)}
+    if unsure is not None:
+        masks |= hlv_strata(people, unsure)
+    rows = [replace(blank, metric="items", value=len(people))]
+    for stratum, mask in masks.items():
+        inside = replace(blank, stratum=stratum)
+        rows.append(replace(inside, metric="items", value=int(mask.sum())))
+        rows.append(share_row(inside, "share_of_items", mask))
+    if people.weight.sum():
+        rows.append(replace(blank, metric="judgments", value=float(people.weight.sum())))
+        single = int((people.weight == 1).sum())
+        rows.append(replace(blank, metric="items", value=single, stratum="one judgment"))
+    mean = replace(blank, metric="mean_entropy", value=float(values.mean()))
+    rows.append(with_interval(mean, *bootstrap_interval(values, rng=rng, draws=draws), "items"))
+    if values.any():
+        top = share_in_top(values, TOP_SHARE, rng=rng, draws=draws)
+        row = replace(blank, metric="entropy_share", value=top.value, stratum=TOP)
+        rows.append(with_interval(row, top.low, top.high, "items"))
+    return Findings(rows, {"concentration": concentration_curve({"people": values})})
+
+
+def people_row(people: LabelSet) -> Estimate:
+    """A row about all items of people's labels, to be filled."""
+    return Estimate(
+        "",
+        0.0,
+        items=len(people),
+        simulated=is_simulated(people.provenance),
+        source=source_text(labels=people.provenance),
+    )
+
+
+def shifted_modes(people: LabelSet, original: LabelSet) -> Findings:
+    """How often people's most frequent class is the original label, and the items where not.
+
+    Both are about the same items.
+    """
+    agreement = original_agreement(people, original)
+    blank = replace(
+        people_row(people),
+        against=ORIGINAL,
+        source=source_text(labels=original.provenance, model=people.provenance),
+    )
+    first, other = top_class(people), top_class(original)
+    place = np.arange(len(people))
+    names = np.array(people.classes, dtype=object)
+    table = pl.DataFrame(
+        {
+            "item": people.items,
+            "original": names[other].tolist(),
+            "people": names[first].tolist(),
+            "share_of_people": people.probs[place, first],
+            "share_of_original": people.probs[place, other],
+            "tied": np.ptp(np.sort(people.probs, axis=1)[:, -2:], axis=1) <= TIE_TOLERANCE,
+            "entropy": signals.entropy(people),
+        }
+    ).filter(pl.Series(agreement_strata(people, original)["mode shifted"]))
+    order = {item: at for at, item in enumerate(sorted_names(table["item"].to_list()))}
+    table = table.sort(pl.col("item").replace_strict(order, return_dtype=pl.Int64))
+    rows = [
+        share_row(blank, "mode_agreement", agreement.agrees),
+        replace(blank, metric="modes_differ", value=agreement.differ),
+        replace(blank, metric="modes_differ", value=int(table["tied"].sum()), stratum="tied"),
+        replace(blank, metric="modes_tied", value=agreement.tied),
+    ]
+    return Findings(rows, {"differs": table})
+
+
+def correlations(data: StudyData, predictions: Predictions) -> Findings:
+    """Every signal of people's doubt against every other (S4-49)."""
+    return correlated_signals(
+        signals_of(data),
+        people_row(data.people),
+        rng=data.rng("correlations"),
+        draws=data.study.draws,
+    )
+
+
+def correlated_signals(
+    known: Mapping[str, PerItem], blank: Estimate, *, rng: np.random.Generator, draws: int
+) -> Findings:
+    """Rank correlations of all pairs of signals that vary: of ``arm`` with ``against``."""
+    varied = {
+        name: values
+        for name, values in known.items()
+        if np.isfinite(values).any() and np.nanmax(values) - np.nanmin(values) > TIE_TOLERANCE
+    }
+    rows = []
+    for row in correlation_matrix(varied, rng=rng, draws=draws).iter_rows(named=True):
+        pair = {"arm": row["first"], "against": row["second"], "items": row["items"]}
+        one = replace(blank, metric="spearman", value=row["rho"], **pair)
+        rows.append(with_interval(one, row["low"], row["high"], "items"))
+    return Findings(rows)
+
+
+def signals_of(data: StudyData) -> dict[str, PerItem]:
+    """All that tells of people's doubt about an item: one number per item each."""
+    people, name = data.people, data.study.tests[0].against[0]
+    crowd = data.crowds.get(name)
+    return {
+        **label_signals(people),
+        **({} if crowd is None else {SPREAD: spread_between(crowd, people)}),
+        **({} if data.judgments is None else judgment_signals(data.judgments, people)),
+        **data.signals,
+    }
+
+
+def label_signals(people: LabelSet) -> dict[str, PerItem]:
+    """What labels alone tell of doubt."""
+    return {
+        "entropy of people": signals.entropy(people),
+        "mass off the top": signals.non_max_mass(people),
+    }
+
+
+def spread_between(crowd: CrowdLabels, people: LabelSet) -> PerItem:
+    """Mean total variation between single answers and their mean, per item."""
+    place = {item: row for row, item in enumerate(people.items)}
+    row = np.array([place.get(item, -1) for item in crowd.items])[crowd.item]
+    known = row >= 0
+    apart = 0.5 * np.abs(crowd.probs[known] - people.probs[row[known]]).sum(axis=1)
+    total = np.bincount(row[known], apart, minlength=len(people))
+    count = np.bincount(row[known], minlength=len(people))
+    return np.divide(total, count, out=np.full(len(people), np.nan), where=count > 0)
+
+
+def judgment_signals(judgments: Judgments, people: LabelSet) -> dict[str, PerItem]:
+    """What labels do not keep: times, unsure marks, exclusions; one number per item of people."""
+    chosen = select(judgments)
+    place = {item: row for row, item in enumerate(people.items)}
+    item = np.array([place.get(name, -1) for name in chosen.table["item"]], dtype=np.int64)
+    counted, stated = item >= 0, chosen.statements
+    found = time_signals(chosen, people.items)
+    if stated.unsure.any():
+        unsure = stated.unsure[stated.index][counted]
+        found[UNSURE] = signals.unsure_proportion(unsure, item[counted], len(people))
+        found["share of classes unsure"] = signals.mean_uncertainty(
+            unsure, item[counted], len(people)
+        )
+    if stated.ruled_out.any():
+        found["classes not ruled out"] = signals.possible_labels(
+            stated.ruled_out[stated.index][counted], item[counted], len(people)
+        )
+    return found
+
+
+def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, PerItem]:
+    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
+    timed = judgments.table.filter(pl.col("seconds") > 0)
+    # Times are skewed: the mean is that of their logarithms.
+    means = timed.group_by("item").agg(pl.col("seconds").log().mean())
+    known = dict(zip(means["item"], means["seconds"], strict=True))
+    if not known:
+        return {}
+    return {"response time": np.array([known.get(item, np.nan) for item in items])}
+
+
+def entropies(data: StudyData, predictions: Predictions) -> Findings:
+    """Whether a model doubts as much as the labels it learnt from (S1-56), on the last network.
+
+    Of each arm the first training is taken, with the labels that the arm has for the tested items.
+    """
+    study, part = data.study, data.study.tests[0].part
+    network, models, labels, runs = study.networks[-1], {}, {}, []
+    for arm in study.arms:
+        first = next(iter(predictions.of(arm.name, network).values()), None)
+        if first is None or arm.use == "as pretrained" or arm.added or arm.curve:
+            continue  # no labels of its own for the tested items
+        runs.append(first[0])
+        models[arm.name] = first[0].beliefs(part)
+        labels[arm.name] = _tested_labels(arm, data, first[0], models[arm.name].items)
+    if not models:
+        return Findings()
+    apart = entropy_distances(labels, models, rng=data.rng("entropies"), draws=study.draws)
+    blank = replace(blank_row(data, runs, part=part), network=network)
+    rows = []
+    for row in apart.iter_rows(named=True):
+        source = source_text(
+            labels=labels[row["labels"]].provenance, model=models[row["model"]].provenance
+        )
+        pair = {"arm": row["model"], "against": row["labels"], "source": source}
+        one = replace(blank, **pair, items=row["model_items"])
+        distance = replace(one, metric="entropy_distance", value=row["distance"])
+        rows.append(with_interval(distance, row["low"], row["high"], "items"))
+        rows.append(replace(one, metric="entropy_above_labels", value=row["difference"]))
+    people = data.people.take(next(iter(models.values())).items)
+    sources = {"people": people, **{f"learnt from {arm}": one for arm, one in models.items()}}
+    return Findings(rows, {"entropy": entropy_table(sources)})
+
+
+def _tested_labels(arm: Arm, data: StudyData, run: TrainingRun, items: tuple[str, ...]) -> LabelSet:
+    """The labels that the arm would have taught about tested items."""
+    other = Split(items, (), run.split.train, selection="none")
+    whole = arm.model_copy(update={"items": None, "per_class": None})
+    return target_of(whole, data, other, run.key.seed).mean.take(items)

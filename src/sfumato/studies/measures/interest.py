@@ -1,0 +1,133 @@
+"""Turn labels, beliefs and data maps into the items that a person should look at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.evaluation.cartography import (
+    OUR_RULES,
+    InterestRules,
+    Kind,
+    bars,
+    kinds_of_interest,
+    same_top_other_rest,
+    samples_of_interest,
+)
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import entropy
+from sfumato.learn.targets import distil
+from sfumato.scores import Estimate
+from sfumato.studies.data import Findings, Predictions, StudyData
+from sfumato.studies.measures.doubt import UNSURE, signals_of
+from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, mapped, watched_runs
+from sfumato.studies.measures.rows import LEARNT_SOFT, beliefs_by_seed, blank_row
+
+SHOWN = 8
+"""Pictures in a gallery."""
+SAMPLES = 4
+"""Of each kind of interest."""
+MODELS = 3
+"""Arms whose beliefs stand beside people's."""
+
+
+def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
+    """Pictures with people's and models' bars: the most doubtful ones, and those where only the
+    first guess agrees; kinds of interest among what was learnt."""
+    study, part = data.study, data.study.tests[0].part
+    network = study.networks[-1]
+    models = {
+        f"learnt from {arm}": distil(list(beliefs.values()))
+        for arm in study.arm_names[:MODELS]
+        if (beliefs := beliefs_by_seed(data, predictions, arm, network))
+    }
+    items = predictions.runs[0].test(part).items
+    people = data.people.take(items)
+    tables = {"doubtful": bars({"people": people, **models}, most_doubtful(people))}
+    if models:
+        last = list(models.values())[-1]
+        tables["alternatives"] = same_top_other_rest(people, last, count=SHOWN)
+        others = tables["alternatives"]["item"].to_list()
+        tables["alternatives_bars"] = bars({"people": people, **models}, others)
+    kinds = _kinds(data, predictions, network)
+    tables |= kinds.tables
+    if "interest" in tables:
+        tables["interest_bars"] = bars(
+            {"people": data.people}, tables["interest"]["item"].to_list()
+        )
+    shown = [item for name in ("doubtful", "alternatives_bars", "interest_bars") if name in tables
+             for item in tables[name]["item"]]  # fmt: skip
+    return Findings(kinds.estimates, tables, _images(data, tuple(dict.fromkeys(shown))))
+
+
+def _images(data: StudyData, items: tuple[str, ...]) -> dict[str, NDArray[np.uint8]]:
+    if data.pictures is None:
+        return {}
+    return dict(zip(items, data.pictures.take(items).images, strict=True))
+
+
+def most_doubtful(people: LabelSet, *, count: int = SHOWN) -> list[str]:
+    """The items whose labels have the highest entropy, the highest first."""
+    order = np.argsort(-entropy(people), kind="stable")
+    return [people.items[row] for row in order[:count]]
+
+
+def _kinds(data: StudyData, predictions: Predictions, network: str) -> Findings:
+    """By the data map of soft labels, where they were learnt, else of the last arm."""
+    names = data.study.arm_names
+    arm = LEARNT_SOFT if LEARNT_SOFT in names else names[-1]
+    seen = watched_runs(data, predictions, arm, network)
+    if seen is None or not seen.items:
+        return Findings()
+    found = mapped(seen.beliefs, seen.target)
+    signals = {name: getattr(found, name) for name in SIGNALS}
+    unsure = signals_of(data).get(UNSURE)
+    if unsure is not None:
+        signals[UNSURE] = at_items(seen.items, data.people.items, unsure)
+    blank = replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network)
+    return interesting(data.people.take(seen.items), signals, blank, count=SAMPLES)
+
+
+def at_items(
+    items: Sequence[str], known: Sequence[str], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Values of known items at the places of others; NaN where there is none."""
+    by_item = dict(zip(known, values, strict=True))
+    return np.array([by_item.get(item, np.nan) for item in items])
+
+
+def interesting(
+    people: LabelSet,
+    signals: Mapping[str, NDArray[np.float64]],
+    blank: Estimate,
+    *,
+    rules: InterestRules = OUR_RULES,
+    count: int,
+) -> Findings:
+    """How many disputed items are of each kind (S4-52), all kinds, and the clearest few of each.
+
+    ``signals`` are ``confidence`` and ``variability`` of a data map and the share of unsure
+    annotators, as far as they are known.
+    """
+    unknown = np.full(len(people), np.nan)
+    kinds = kinds_of_interest(
+        people,
+        confidence=signals.get("confidence", unknown),
+        variability=signals.get("variability", unknown),
+        unsure=signals.get(UNSURE),
+        rules=rules,
+    )
+    rows = [
+        replace(
+            blank,
+            metric="items_of_interest",
+            value=kinds.filter(pl.col("kind") == kind).height,
+            stratum=kind,
+            items=len(people),
+        )
+        for kind in get_args(Kind)
+    ]
+    return Findings(rows, {"kinds": kinds, "interest": samples_of_interest(kinds, count=count)})

@@ -1,1 +1,0 @@
-"""Paper 1 from the stored predictions of its networks: no training."""
