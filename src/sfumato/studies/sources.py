@@ -184,7 +184,9 @@ def _load_digits(study: Study, folder: Path | None) -> StudyData:
 def _load_fashion(study: Study, folder: Path | None) -> StudyData:
     folder = needed_folder(folder, "FashionMNIST-H")
     counts = locate("fashion-mnist-h", "fmh-counts.npy", folder)
-    return _judged(study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h"))
+    return _judged(
+        study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h")
+    )
 
 
 def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyData:
