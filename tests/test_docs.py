@@ -24,7 +24,7 @@ from sfumato.data import DATASETS
 from sfumato.evaluation.attacks import ATTACKS
 from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.score import SEED_TESTS
+from sfumato.evaluation.trials import SEED_TESTS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import QUESTIONS
@@ -38,10 +38,9 @@ from sfumato.learn.published import PUBLISHED
 from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
+from sfumato.reporting.page import duration, markdown_table
 from sfumato.studies.arms import LABELS, PERSONS
-from sfumato.studies.results.page import markdown_table, took
-from sfumato.studies.results.result import CONTROLS
-from sfumato.studies.results.scoreboard import stored_results
+from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import (
     Arm,
@@ -52,7 +51,7 @@ from sfumato.studies.study import (
     read_study,
     shipped_names,
 )
-from sfumato.studies.verdicts import counted
+from sfumato.studies.verdicts import counts_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -183,7 +182,7 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     assert [name for name in Own.model_fields if f"`{name}`" not in own_page] == []
 
 
-RESULTS = {one["name"]: one for one in stored_results(ROOT / "docs" / "results")}
+RESULTS = {one["name"]: one for one in read_results(ROOT / "docs" / "results")}
 
 
 def claims_of(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -215,16 +214,16 @@ def test_readme_tells_results_as_the_files_do() -> None:
         )
     verdicts = (claim["verdict"] for one in RESULTS.values() for claim in claims_of(one))
 
-    expected = f"{counted(verdicts)}\n\n{markdown_table(pl.DataFrame(rows))}"
+    expected = f"{counts_text(verdicts)}\n\n{markdown_table(pl.DataFrame(rows))}"
     kept_true(ROOT / "README.md", expected)
 
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_page_of_a_study_tells_how_its_claims_came_out(name: str) -> None:
     result = RESULTS[name]
-    verdicts = counted(claim["verdict"] for claim in claims_of(result))
+    verdicts = counts_text(claim["verdict"] for claim in claims_of(result))
     link = f"[Every claim with ours, the interval and the verdict](../results/{name}.md)"
-    run = f"size {result['size']}, {took(result['seconds'])}"
+    run = f"size {result['size']}, {duration(result['seconds'])}"
     seeds = f", {result['seeds']} seeds" if result["seeds"] is not None else ""
 
     expected = f"{verdicts}\n{link}; {run}{seeds}.\n"

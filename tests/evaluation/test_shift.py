@@ -9,7 +9,6 @@ from sfumato.errors import DataError
 from sfumato.evaluation.score import compare
 from sfumato.evaluation.shift import ShiftStep, StepPrediction, gap_trends
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.stats import two_way_interval
 
 CLASSES = ("cat", "dog")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from sfumato.studies.shipped import TRAININGS, shipped_study
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
@@ -15,7 +16,6 @@ from sfumato.reporting.tables import Table
 from sfumato.scores import read_differences
 from sfumato.studies.arms import labels_of
 from sfumato.studies.run import run_study
-from sfumato.studies.shipped import TRAININGS, shipped_study
 from sfumato.studies.sources import load_material
 from sfumato.studies.study import Study
 from sfumato.studies.trainings import split_of

@@ -8,6 +8,15 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sfumato.studies.planned.simulated import (
+    TYPICAL_NOISE,
+    answers_at,
+    around,
+    kept_shown,
+    noise_at,
+    sizes_of,
+    stands_for,
+)
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
@@ -21,15 +30,6 @@ from sfumato.reporting import draw
 from sfumato.studies.planned import Planned, plan_folder, simulated, write_plan
 from sfumato.studies.planned.asked import compared, noises, prices
 from sfumato.studies.planned.sentences import by_total_cost, enough_people, headline
-from sfumato.studies.planned.simulated import (
-    TYPICAL_NOISE,
-    answers_at,
-    around,
-    kept_shown,
-    noise_at,
-    sizes_of,
-    stands_for,
-)
 from sfumato.studies.planned.weighed import _preference
 from sfumato.studies.planned.written import NAMES, forget_figures
 

@@ -11,8 +11,7 @@ from sfumato.cli.evaluate import evaluate
 from sfumato.cli.images import ambiguous, mix
 from sfumato.cli.label import label, simulate
 from sfumato.cli.plan import plan
-from sfumato.cli.results import results
-from sfumato.cli.run import report, run
+from sfumato.cli.run import report, results, run
 
 app = typer.Typer(
     name="sfumato",

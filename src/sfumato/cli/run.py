@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.printing import progress, notify
+from sfumato.cli.printing import notify, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 

@@ -21,7 +21,6 @@ from sfumato.stats import (
     Interval,
     bootstrap_means,
     draw_weights,
-    mean_interval,
     mean_of_defined,
     pearson,
     percentile_interval,

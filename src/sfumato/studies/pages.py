@@ -10,8 +10,8 @@ from pathlib import Path
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.text import Finding, summarise
 from sfumato.reporting.tables import How
+from sfumato.reporting.text import Finding, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
@@ -70,7 +70,10 @@ def study_page(run: RunFolder) -> Page:
 def summary(run: RunFolder) -> list[Finding]:
     """What a reader must know first: claims, else the differences to the controls; then cautions."""
     found = [
-        Finding(f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.", KINDS[one.verdict])
+        Finding(
+            f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.",
+            KINDS[one.verdict],
+        )
         for one in run.claims
     ]
     if not found:

@@ -25,9 +25,9 @@ from sfumato.labels.files import write_labels
 from sfumato.learn.examples import device_name
 from sfumato.learn.sweep import (
     Cell,
-    FinishedCell,
     Engine,
     FailedCell,
+    FinishedCell,
     Progress,
     fingerprint,
     run_sweep,

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.data import ImageSet, load, load_own, locate
 from sfumato.data.digits import (
@@ -134,7 +133,6 @@ def _judged(
         crowds=crowds,
         judgments=judgments,
         pictures=pictures,
-        signals=time_signals(judgments, items),
     )
 
 
@@ -150,17 +148,6 @@ def _over(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
     for place, name in enumerate(labels.classes):
         probs[:, classes.index(name)] = labels.probs[:, place]
     return replace(labels, classes=classes, probs=probs)
-
-
-def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
-    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
-    table = judgments.table
-    # Times are skewed: the mean is that of their logarithms.
-    means = table.filter(pl.col("seconds") > 0).group_by("item").agg(pl.col("seconds").log().mean())
-    known = dict(zip(means["item"], means["seconds"], strict=True))
-    if not known:
-        return {}
-    return {"response time": np.array([known.get(item, np.nan) for item in items])}
 
 
 def _load_digits(study: Study, folder: Path | None) -> StudyData:

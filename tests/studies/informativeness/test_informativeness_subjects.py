@@ -6,17 +6,17 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from sfumato.studies.informativeness.grids import GRIDS
+from sfumato.studies.page import draw_report
 
 from sfumato.errors import DataError
 from sfumato.planning.grid import SCHEMA
 from sfumato.studies.informativeness.answers import Told
 from sfumato.studies.informativeness.cells import THINNED, grid_cells, thin_points
-from sfumato.studies.informativeness.grids import GRIDS
 from sfumato.studies.informativeness.paper2 import PAPER_2, claims_about, compare_claims
 from sfumato.studies.informativeness.sparse_answers import SPARSE_BETAS, best_sparsity_gains
 from sfumato.studies.informativeness.stored import read_run
 from sfumato.studies.informativeness.study import SUBJECTS, GridStudy, Subject, points_of
-from sfumato.studies.page import draw_report
 from sfumato.studies.run import run_study
 
 SMALL = GridStudy(

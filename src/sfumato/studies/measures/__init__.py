@@ -1,7 +1,14 @@
 """What can be found out from the data and the trainings of a study, by name."""
 
 from sfumato.studies.data import Measure
+from sfumato.studies.measures.doubt import correlations, doubt, entropies
+from sfumato.studies.measures.duplicates import duplicates
+from sfumato.studies.measures.dynamics import convergence, data_maps
 from sfumato.studies.measures.gaps import gains, ladder, levels, resonance, wins
+from sfumato.studies.measures.interest import items_of_interest
+from sfumato.studies.measures.mixed_answers import mixed_answers
+from sfumato.studies.measures.modes import modes
+from sfumato.studies.measures.rescore import rescore
 from sfumato.studies.measures.trained import (
     arms,
     history,
@@ -11,13 +18,6 @@ from sfumato.studies.measures.trained import (
     tracking,
 )
 from sfumato.studies.measures.worlds import worlds
-from sfumato.studies.measures.doubt import correlations, doubt, entropies
-from sfumato.studies.measures.duplicates import duplicates
-from sfumato.studies.measures.dynamics import convergence, data_maps
-from sfumato.studies.measures.interest import items_of_interest
-from sfumato.studies.measures.mixed_answers import mixed_answers
-from sfumato.studies.measures.modes import modes
-from sfumato.studies.measures.rescore import rescore
 
 __all__ = ["MEASURES"]
 

@@ -12,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluation import mode_shift
-from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.evaluation.metrics import metric_named
 from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
+from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData
 from sfumato.studies.measures.rows import (
     LEARNT_ORIGINAL,
@@ -47,7 +47,7 @@ def modes(data: StudyData, predictions: Predictions) -> Findings:
     rng, rows, tables = data.rng("modes"), [], []
     for network in study.networks:
         believed = {
-            arm: beliefs_by_seed(predictions, arm, network, part) for arm in study.arm_names
+            arm: beliefs_by_seed(data, predictions, arm, network) for arm in study.arm_names
         }
         first = next((run for runs in believed.values() for run in runs.values()), None)
         if first is None:
