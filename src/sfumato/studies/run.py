@@ -47,7 +47,7 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.folder import RunFolder, Timing
 from sfumato.studies.measures import MEASURES
-from sfumato.studies.pages import write_report
+from sfumato.studies.pages import SECTIONS, write_report
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, study_settings
 from sfumato.studies.trainings import folder_name, run_trainings
@@ -86,7 +86,9 @@ class Run(RunFolder):
 def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
     """The main job: data, cells, measures, report; whatever a study leaves empty is skipped."""
     runner = runner or Runner()
-    measures = [find(MEASURES, name, what="measure of a study") for name in study.measures]
+    measures = [find(MEASURES, name, what="measure") for name in study.measures]
+    for name in study.sections:
+        find(SECTIONS, name, what="section of a report")  # before hours of training
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
         data = load_data(study, watched.data)
