@@ -24,10 +24,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.make import LabellingResult, LabelSettings, make_labels
-from sfumato.studies.audit_files.sources import AuditSettings, AuditSources
-
-__all__ = ["Given", "Watched", "read_files"]
+from sfumato.labels.make import Labelling, LabelSettings, make_labels
 
 Watched = NDArray[np.floating]  # (seeds, epochs, items, classes)
 
@@ -136,7 +133,7 @@ class GivenFiles:
     """The files, read and brought to the same classes."""
 
     people: LabelSet | None
-    made: LabellingResult | None
+    made: Labelling | None
     judgments: Judgments | None
     original: LabelSet | None
     pictures: ImageSet | None
