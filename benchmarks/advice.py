@@ -25,7 +25,7 @@ from sfumato.planning.advise import Advice, Task, advise
 from sfumato.planning.cost import Cost
 from sfumato.planning.embed import cosines, spearman
 from sfumato.planning.pilot import Piloted, error_rate
-from sfumato.planning.weigh import Candidate, Expected, embedded, expect, seen, stated
+from sfumato.planning.weigh import Candidate, Simulation, embedded, expect, seen, stated
 
 Array = NDArray[np.float64]
 
@@ -139,16 +139,16 @@ def piloted(there: World, form: str, kept: int | None, rng: np.random.Generator)
 
 
 def tried(
-    there: World, task: Task, expected: Expected, people: int, rng: np.random.Generator
+    there: World, task: Task, simulation: Simulation, people: int, rng: np.random.Generator
 ) -> tuple[Outcome, Outcome]:
     """With a pilot, and with the right times but no pilot."""
     losses = brute_force(there, people, rng)
     best = min(losses, key=lambda form: losses[form])
     asked = replace(task, beta=there.beta)
     pilots = [piloted(there, form, kept, rng) for form, kept in FORMS]
-    after = advise(asked, pilots=pilots, expected=expected, rng=rng)
+    after = advise(asked, pilots=pilots, simulation=simulation, rng=rng)
     costs = {form: Cost(form, there.seconds[form], kept=kept) for form, kept in FORMS}
-    before = advise(asked, costs=costs, expected=expected, rng=rng)
+    before = advise(asked, costs=costs, simulation=simulation, rng=rng)
 
     def outcome(given: Advice) -> Outcome:
         assert given.probability is not None
@@ -189,14 +189,14 @@ def main() -> None:
     for items, classes, dimensions, people in TASKS:
         task = Task(items, classes, dimensions, people=people, beta=1.0)
         asked = [Candidate(form, kept, people) for form, kept in FORMS]
-        expected = expect(
+        simulation = expect(
             asked, items=items, classes=classes, dimensions=(dimensions,), worlds=8, rng=rng
         )
         for kind in ("as simulated", "other"):
             mine: list[Outcome] = []
             for _ in range(given.worlds):
                 there = world(items, classes, dimensions, people, other=kind == "other", rng=rng)
-                after, before = tried(there, task, expected, people, rng)
+                after, before = tried(there, task, simulation, people, rng)
                 mine.append(after)
                 found.setdefault(f"{kind}, pilot", []).append(after)
                 found.setdefault(f"{kind}, right times, no pilot", []).append(before)

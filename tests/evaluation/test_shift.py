@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import spearmanr, ttest_ind
 
 from sfumato.errors import DataError
-from sfumato.evaluation.shift import Run, ShiftStep, gap_trends, shift_ladder
+from sfumato.evaluation.score import compare
+from sfumato.evaluation.shift import ShiftStep, StepPrediction, gap_trends
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.stats import two_way_interval
 
 CLASSES = ("cat", "dog")
 
@@ -30,8 +30,8 @@ def cats(count: int) -> LabelSet:
 
 def step(data: str, hard: Sequence[Sequence[float]], soft: Sequence[Sequence[float]]) -> ShiftStep:
     """Arms "hard" and "soft" of one network, a row of right probabilities a seed."""
-    runs = [Run("hard", "net", seed, believing(row)) for seed, row in enumerate(hard)]
-    runs += [Run("soft", "net", seed, believing(row)) for seed, row in enumerate(soft)]
+    runs = [StepPrediction("hard", "net", seed, believing(row)) for seed, row in enumerate(hard)]
+    runs += [StepPrediction("soft", "net", seed, believing(row)) for seed, row in enumerate(soft)]
     return ShiftStep(data, cats(len(hard[0])), tuple(runs))
 
 
@@ -60,80 +60,18 @@ def row_of(table: pl.DataFrame, **where: object) -> dict[str, object]:
     return found.row(0, named=True)
 
 
-def test_value_and_gap_are_means_two_way_interval() -> None:
-    steps = [step("near", [[0.9, 0.2], [0.9, 0.9]], [[0.8, 0.8], [0.8, 0.2]])]
-
-    table = shift_ladder(steps, baseline="hard", rng=rng())
-
-    hard = row_of(table, arm="hard", metric="cross_entropy")
-    soft = row_of(table, arm="soft", metric="cross_entropy")
-    below = -(3 * np.log(0.9) + np.log(0.2)) / 4
-    above = -(3 * np.log(0.8) + np.log(0.2)) / 4
-    assert hard["value"] == pytest.approx(below)
-    assert soft["value"] == pytest.approx(above)
-    assert soft["gap"] == pytest.approx(above - below)
-    assert soft["relative_gap"] == pytest.approx((above - below) / below)
-    assert (hard["gap"], hard["relative_gap"]) == (None, None)
-    assert row_of(table, arm="soft", metric="accuracy")["gap"] == pytest.approx(0)
-
-
-def test_table_has_the_columns_of_the_ladder_in_order_of_the_steps() -> None:
-    table = shift_ladder(ladder([0.0, 0.1, 0.2]), baseline="hard", rng=rng())
-
-    assert table.columns[:8] == [
-        "data",
-        "step",
-        "arm",
-        "network",
-        "metric",
-        "value",
-        "low",
-        "high",
-    ]
-    assert "gap" in table.columns
-    accuracies = table.filter(metric="accuracy", arm="soft")
-    assert accuracies["data"].to_list() == ["set 0", "set 1", "set 2"]
-    assert accuracies["step"].to_list() == [0, 1, 2]
-
-
-def test_gap_is_paired_by_seed_and_item() -> None:
-    steps = ladder([0.1])
-
-    row = row_of(shift_ladder(steps, baseline="hard", rng=rng()), arm="soft", metric="accuracy")
-
-    right = {
-        arm: np.stack(
-            [run.model.probs[:, 0] > 0.5 for run in steps[0].runs if run.arm == arm]
-        ).astype(np.float64)
+def gap_on(step: ShiftStep, metric: str) -> float:
+    """The gap of the soft arm to the hard one on a single step."""
+    arms = {
+        arm: {each.seed: each.model for each in step.runs if each.arm == arm}
         for arm in ("hard", "soft")
     }
-    expected = two_way_interval(right["soft"] - right["hard"])
-    assert (row["gap_low"], row["gap_high"]) == pytest.approx(expected)
-    width = row["high"] - row["low"]  # type: ignore[operator]
-    assert row["gap_high"] - row["gap_low"] < width  # type: ignore[operator]
-    assert row["interval"] == "seeds and items"
-
-
-def test_one_seed_has_an_interval_over_items() -> None:
-    row = row_of(
-        shift_ladder(ladder([0.2], seeds=1), baseline="hard", rng=rng()),
-        arm="soft",
-        metric="accuracy",
-    )
-
-    assert row["interval"] == "items"
-    assert row["gap_low"] < row["gap"] < row["gap_high"]  # type: ignore[operator]
-
-
-def test_gap_uses_the_seeds_that_both_arms_have() -> None:
-    whole = step("near", [[0.9, 0.9], [0.2, 0.2]], [[0.8, 0.2], [0.8, 0.8]])
-    lacking = ShiftStep("near", whole.human, tuple(run for run in whole.runs[:-1]))
-
-    table = shift_ladder([lacking], baseline="hard", rng=rng(), metrics=["accuracy"])
-
-    row = row_of(table, arm="soft")
-    assert row["gap"] == pytest.approx(0.5 - 1.0)
-    assert row["seeds"] == 1
+    (found,) = [
+        each
+        for each in compare(step.human, arms, metrics=[metric], rng=rng())
+        if each.against == "people"
+    ]
+    return found.value
 
 
 def test_growing_gap_is_found_and_a_steady_one_is_not_called_so() -> None:
@@ -151,11 +89,10 @@ def test_growing_gap_is_found_and_a_steady_one_is_not_called_so() -> None:
 def test_slope_and_rank_correlation_are_those_of_numpy_and_scipy() -> None:
     steps = ladder([0.0, 0.2, 0.05, 0.15, 0.1])
 
-    gaps = shift_ladder(steps, baseline="hard", rng=rng()).filter(arm="soft")
     trends = gap_trends(steps, baseline="hard", rng=rng())
 
     for metric, sign in (("accuracy", 1), ("cross_entropy", -1)):
-        advantage = sign * gaps.filter(metric=metric)["gap"].to_numpy()
+        advantage = [sign * gap_on(each, metric) for each in steps]
         found = row_of(trends, metric=metric)
         assert found["slope"] == pytest.approx(np.polyfit(range(5), advantage, 1)[0])
         assert found["rho"] == pytest.approx(spearmanr(range(5), advantage).statistic)
@@ -247,20 +184,22 @@ def doubled(steps: list[ShiftStep]) -> list[ShiftStep]:
 
 def with_other_seeds(steps: list[ShiftStep]) -> list[ShiftStep]:
     last = steps[-1]
-    runs = tuple(Run(run.arm, run.network, run.seed + 50, run.model) for run in last.runs)
+    runs = tuple(
+        StepPrediction(run.arm, run.network, run.seed + 50, run.model) for run in last.runs
+    )
     return [*steps[:-1], ShiftStep(last.data, last.human, runs)]
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda steps: shift_ladder(without(steps, "hard"), baseline="hard", rng=rng()), "'set 1'"),
+        (lambda steps: gap_trends(without(steps, "hard"), baseline="hard", rng=rng()), "'set 1'"),
         (lambda steps: gap_trends(without(steps, "soft"), baseline="hard", rng=rng()), "'soft'"),
-        (lambda steps: shift_ladder(doubled(steps), baseline="hard", rng=rng()), "seed 0; give"),
+        (lambda steps: gap_trends(doubled(steps), baseline="hard", rng=rng()), "seed 0; give"),
         (lambda steps: gap_trends(with_other_seeds(steps), baseline="hard", rng=rng()), "no seed"),
         (lambda steps: gap_trends(steps[:1], baseline="hard", rng=rng()), "has 1"),
         (
-            lambda steps: shift_ladder(steps, baseline="hard", rng=rng(), metrics=["ece"]),
+            lambda steps: gap_trends(steps, baseline="hard", rng=rng(), metrics=["ece"]),
             "'ece' has no value for each item",
         ),
     ],

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import DataError
-from sfumato.stats import percentile_interval
 from sfumato.evaluation.score import join
 from sfumato.evaluation.trials import (
     ArmTrials,
@@ -23,6 +22,7 @@ from sfumato.evaluation.trials import (
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step
 from sfumato.scores import Estimate
+from sfumato.stats import percentile_interval
 
 ITEMS = tuple(map(str, range(50)))
 

@@ -18,7 +18,7 @@ from sfumato.planning.pilot import ErrorRate, How, Piloted, pilot
 from sfumato.planning.weigh import (
     Candidate,
     Draws,
-    Expected,
+    Simulation,
     Spending,
     expect,
     people_grid,
@@ -35,12 +35,12 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def simulated(
     rho: dict[str, list[float]], disagreed: tuple[float, float] = (0.0, 0.4), worlds: int = 2
-) -> Expected:
+) -> Simulation:
     """What a simulation might have said: ρ of each form at noise 0 and 1, the same everywhere."""
     named = [Candidate(form, 2 if form == "sparse" else None) for form in rho]
     table = np.tile(np.array(list(rho.values())), (worlds, 1, 1))
     apart = np.tile(np.array(disagreed), (len(rho), 1))
-    return Expected(tuple(named), np.array([0.0, 1.0]), table, apart, items=50, dimensions=(5, 5))
+    return Simulation(tuple(named), np.array([0.0, 1.0]), table, apart, items=50, dimensions=(5, 5))
 
 
 def piloted(
@@ -67,7 +67,7 @@ def told(**options: object) -> Advice:
     expected = simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]})
     pilots = [piloted("hard", 0.0), piloted("soft", 0.0, seconds=20.0)]
     task = Task(100, 10, **{"beta": 1e-4, **options})  # type: ignore[arg-type]
-    return advise(task, pilots=pilots, expected=expected, rng=rng())
+    return advise(task, pilots=pilots, simulation=expected, rng=rng())
 
 
 def test_the_loss_is_weight_times_cost_minus_correlation() -> None:
@@ -100,7 +100,7 @@ def test_a_noisier_pilot_turns_the_advice() -> None:
         advise(
             Task(100, 10, beta=0.0),
             pilots=[piloted("hard", 0.05), piloted("soft", rate)],
-            expected=expected,
+            simulation=expected,
             rng=rng(),
         ).form
         for rate in (0.1, 0.3)  # noise 0.25 and 0.75: ρ of soft is 0.7 and 0.3
@@ -113,7 +113,7 @@ def test_the_probability_is_the_share_of_the_pilots_uncertainty_in_which_a_form_
     expected = simulated({"hard": [0.5, 0.5], "soft": [0.9, 0.1]})  # soft wins below δ = 0.2
     pilots = [piloted("hard"), piloted("soft", 0.15, spread=0.1)]  # even from 0.05 to 0.25
 
-    given = advise(Task(100, 10, beta=0.0), pilots=pilots, expected=expected, rng=rng())
+    given = advise(Task(100, 10, beta=0.0), pilots=pilots, simulation=expected, rng=rng())
 
     assert given.form == "soft"
     assert given.probability == pytest.approx(0.75, abs=0.04)
@@ -125,7 +125,7 @@ def test_a_given_error_rate_sets_the_noise_at_which_two_people_contradict_as_oft
         Task(100, 10, beta=0.0),
         costs=given_costs({"hard": 1, "soft": 1}),
         errors={"hard": 0.0, "soft": 0.2},  # δ = 2 · 0.2 · 0.8 = 0.32, which is noise 0.8
-        expected=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}),
+        simulation=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}),
         rng=rng(),
     )
 
@@ -137,13 +137,13 @@ def test_a_given_error_rate_sets_the_noise_at_which_two_people_contradict_as_oft
 def test_worlds_are_shared_by_all_forms() -> None:
     expected = simulated({"hard": [0.2, 0.2], "soft": [0.3, 0.3]})
     easy = expected.rho + np.array([0.0, 0.5])[:, None, None]  # one world is easy for everybody
-    shared = Expected(expected.candidates, expected.noises, easy, expected.disagreed, 50, (5, 5))
+    shared = Simulation(expected.candidates, expected.noises, easy, expected.disagreed, 50, (5, 5))
 
     given = advise(
         Task(100, 10, beta=0.0),
         errors={"hard": 0.1, "soft": 0.1},
         costs=given_costs({"hard": 1, "soft": 1}),
-        expected=shared,
+        simulation=shared,
         rng=rng(),
     )
 
@@ -185,7 +185,7 @@ def test_given_numbers_go_before_measured_ones_and_each_says_where_it_is_from() 
         pilots=[piloted("hard"), piloted("soft", how="repeats")],
         costs={"hard": Cost("hard", 1.8)},
         errors={"hard": 0.2},
-        expected=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}),
+        simulation=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}),
         rng=rng(),
     )
 
@@ -211,7 +211,7 @@ def test_another_utility_that_changes_the_choice_is_named() -> None:
     expected = simulated({"hard": [0.9, 0.9], "soft": [0.98, 0.98]})
     pilots = [piloted("hard"), piloted("soft", seconds=20.0)]
 
-    given = advise(Task(100, 10, beta=1e-4), pilots=pilots, expected=expected, rng=rng())
+    given = advise(Task(100, 10, beta=1e-4), pilots=pilots, simulation=expected, rng=rng())
 
     assert given.form == "hard"
     assert [c.then for c in given.changes if "inverse-sigmoid" in c.sentence] == ["soft"]
@@ -222,7 +222,7 @@ def test_people_and_items_to_begin_with_come_with_the_advice() -> None:
     given = advise(
         Task(100, 10, beta=1e-4),
         pilots=[piloted("hard"), piloted("soft")],
-        expected=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}),
+        simulation=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}),
         known=known,
         rng=rng(),
     )
@@ -286,7 +286,7 @@ def test_a_real_pilot_says_what_equal_time_buys(data_folder: Path) -> None:
         asked, items=15, classes=10, dimensions=(25,), worlds=2, noises=(0, 0.5, 2), rng=rng()
     )
 
-    given = advise(Task(1000, 10, budget=192), pilots=pilots, costs=costs, expected=expected,
+    given = advise(Task(1000, 10, budget=192), pilots=pilots, costs=costs, simulation=expected,
                    rng=rng())  # fmt: skip
 
     bought = {each.form: each for each in given.alternatives}
@@ -364,4 +364,4 @@ def test_names_nobody_knows_and_forms_nobody_simulates_are_refused() -> None:
     with pytest.raises(DataError, match=r"error rate of hard answers is 0\.7"):
         advise(Task(100, 10, beta=1.0), costs=given_costs({"hard": 1, "soft": 2}),
                errors={"hard": 0.7}, rng=rng(),
-               expected=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}))  # fmt: skip
+               simulation=simulated({"hard": [0.3, 0.1], "soft": [0.9, 0.5]}))  # fmt: skip

@@ -16,7 +16,7 @@ from sfumato.evaluation.cartography import steadiness
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import FinishedCell, FailedCell
+from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.provenance import Step
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.data import (

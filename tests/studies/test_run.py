@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from sfumato.studies.page import draw_report
 
 from sfumato.errors import DataError
 from sfumato.evaluation.score import evaluate
 from sfumato.labels.files import read_labels
 from sfumato.learn.sweep import Progress
 from sfumato.scores import read_differences, read_scores
-from sfumato.studies.page import draw_report
 from sfumato.studies.run import run_study
 from sfumato.studies.sources import load_material
 from sfumato.studies.study import read_study

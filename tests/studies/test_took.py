@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sfumato.studies.took import Took, read_took, timekeeping
 
 from sfumato.learn.sweep import Progress
-from sfumato.studies.took import Took, read_took, timekeeping
 
 
 def state(*, found: int, done: int, total: int = 4) -> Progress:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
-from sfumato.learn.sweep import Cell, FinishedCell, FailedCell, Progress
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress
 from sfumato.planning.grid import component_curves, default_points, expected_work, run_grid
 from sfumato.planning.worlds import Ask, Point
 from sfumato.studies import run as running
@@ -239,7 +239,9 @@ def test_table_of_claims_has_a_column_for_each_number_of_dimensions(tmp_path: Pa
 def test_command_runs_a_grid_and_counts_worlds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def instead(cells: Sequence[Cell], folder: Path, **options: Any) -> list[FinishedCell | FailedCell]:
+    def instead(
+        cells: Sequence[Cell], folder: Path, **options: Any
+    ) -> list[FinishedCell | FailedCell]:
         options["progress"](Progress(total=4, found=0, done=1, failed=0, seconds=2.0, work=9.0))
         raise DataError(f"{len(cells)} cells")
 
@@ -289,7 +291,9 @@ def test_failed_worlds_are_told_and_the_rest_is_kept(
 ) -> None:
     sweep = running.run_sweep
 
-    def one_fails(cells: Sequence[Cell], place: Path, **options: Any) -> list[FinishedCell | FailedCell]:
+    def one_fails(
+        cells: Sequence[Cell], place: Path, **options: Any
+    ) -> list[FinishedCell | FailedCell]:
         results = sweep(cells, place, **options)
         return [FailedCell(cells[0], "0" * 64, "out of memory"), *results[1:]]
 

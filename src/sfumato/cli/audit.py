@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import notify, print_json, progress
+from sfumato.cli.printing import (
+    format_interval,
+    notify,
+    print_json,
+    print_leaderboard,
+    print_line,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from sfumato.studies.audit import Audit
@@ -138,36 +146,32 @@ def _tell(audited: "Audit", written: Sequence[str], folder: Path | None, *, as_j
 
 
 def _show(audited: "Audit") -> None:
-    from sfumato.cli import printing
-
     rows = {
         name: audited.tables[name].to_dicts() if name in audited.tables else []
         for name in ("strata", "leaderboard", "correlations")
     }
     if audited.simulated:
-        printing.print_line("SIMULATED people or models are behind these numbers.\n")
+        print_line("SIMULATED people or models are behind these numbers.\n")
     for number, (part, findings) in enumerate(audited.findings.items()):
-        printing.print_line(f"\n{part}" if number else part)
+        print_line(f"\n{part}" if number else part)
         for one in findings:
-            printing.print_line(f"- {one.text}")
+            print_line(f"- {one.text}")
         if part == "People":
             _strata(rows["strata"])
         if part == "Models" and rows["leaderboard"]:
-            printing.print_leaderboard(rows["leaderboard"])
+            print_leaderboard(rows["leaderboard"])
     _correlations(rows["correlations"])
 
 
 def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
-    from sfumato.cli import printing
-
-    printing.print_table(
+    print_table(
         "Strata of label variation, with 95 % intervals over items",
         ("stratum", "items", "share"),
         [
             (
                 row["stratum"],
                 f"{row['items']:,}",
-                printing.format_interval(row["share"], row["low"], row["high"]),
+                format_interval(row["share"], row["low"], row["high"]),
             )
             for row in rows
         ],
@@ -175,16 +179,14 @@ def _strata(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _correlations(rows: Sequence[Mapping[str, Any]]) -> None:
-    from sfumato.cli import printing
-
-    printing.print_table(
+    print_table(
         "Signals of ambiguity: rank correlations with 95 % intervals over items",
         ("first", "second", "rho", "items"),
         [
             (
                 row["first"],
                 row["second"],
-                printing.format_interval(row["rho"], row["low"], row["high"]),
+                format_interval(row["rho"], row["low"], row["high"]),
                 f"{row['items']:,}",
             )
             for row in rows

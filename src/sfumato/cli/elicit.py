@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json
-from sfumato.cli.printing import progress, notify
+from sfumato.cli.printing import notify, print_json, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError, MissingPackage, UnknownName
 
@@ -84,7 +83,7 @@ def new(
     per_item: Annotated[
         int | None, typer.Option("--per-item", help="How many people answer about an item.")
     ] = None,
-    trials: Annotated[int | None, typer.Option("--trials", help="Main trials a person.")] = None,
+    trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
     assign: Annotated[
@@ -368,9 +367,9 @@ def way_in(folder: Path, address: str) -> str:
 
 def demo_digits() -> dict[str, Any]:
     """The images, labels and classes of a study of handwritten digits."""
-    from sfumato.data import digits
+    from sfumato.data.digits import read_digits
 
-    pictures = digits.load()
+    pictures = read_digits()
     names = [DIGITS[label] for label in pictures.labels]
     return {
         "images": dict(zip(pictures.items, pictures.images, strict=True)),
@@ -455,7 +454,7 @@ def _tell(folder: Path) -> None:
     shown = len(list((folder / IMAGES).iterdir()))
     typer.echo(
         f"Made {folder}: {study.form} about {shown:,} images, {study.per_item} people each, "
-        f"{study.layout.trials_per_person} trials a person."
+        f"{study.layout.trials_per_person} trials per person."
     )
     typer.echo(
         f"Next: read {folder / SETTINGS} and replace its consent by your own, then\n"
@@ -500,7 +499,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         f"{found['study']}: {found['form']}, {'closed' if found['closed'] else 'open'}",
         f"people: {people['entered']:,} entered" + (f"; {others}" if others else ""),
         f"answers: {views or 'none yet'}" + (f"; {found['late']:,} late" if found["late"] else ""),
-        f"people an item: {items['min']} to {items['max']}, median {items['median']:g}; "
+        f"people per item: {items['min']} to {items['max']}, median {items['median']:g}; "
         f"{items['at_target']:,} of {items['stimuli']:,} have all they need",
         f"signs: {flags or 'none'}",
     ]

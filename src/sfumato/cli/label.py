@@ -1,41 +1,172 @@
-"""``sfumato label``: judgments become label distributions."""
+"""``sfumato label`` and ``simulate``: judgments become distributions, distributions judgments."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_result
-from sfumato.cli.printing import progress
-from sfumato.cli.reading import names_in, quality_rules, read_judgments, read_options
+from sfumato.cli.printing import (
+    format_count,
+    format_number,
+    null_for_nan,
+    print_json,
+    print_line,
+    print_result,
+    print_table,
+    progress,
+    simulation_mark,
+)
+from sfumato.cli.reading import (
+    names_in,
+    parse_numbers,
+    quality_rules,
+    read_judgments,
+    read_options,
+)
+from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
-    from sfumato.labels.make import Labelling
+    from sfumato.labels.labelset import LabelSet
+    from sfumato.labels.make import LabellingResult
+    from sfumato.labels.simulate.run import Simulation, SimulationSettings
+    from sfumato.labels.simulate.top_two import HabitsName
 
-__all__ = ["label"]
+Vectors = Annotated[
+    Path | None,
+    typer.Option("--vectors", help="File of word vectors: how far the classes are apart."),
+]
+Words = Annotated[
+    Path | None,
+    typer.Option("--words", help="CSV class,word: which words stand for the classes."),
+]
+Distances = Annotated[
+    Path | None,
+    typer.Option("--distances", help="Table of class distances (.csv), instead of --vectors."),
+]
+Recipe = Annotated[
+    str, typer.Option("--recipe", help="How one answer becomes a distribution (docs/label.md).")
+]
+LabelOutput = Annotated[
+    Path, typer.Option("--output", "-o", help="Where to write: .parquet or .csv.")
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option("--gamma", help="Mass kept back for classes not ruled out (clamp; 0.1)."),
+]
+Reading = Annotated[
+    str | None,
+    typer.Option("--rule", help="How contradictions are read: consistent or released."),
+]
+Confusions = Annotated[
+    Path | None,
+    typer.Option(
+        "--confusions", help="Also write how far classes are apart by what people confuse (.csv)."
+    ),
+]
+Keep = Annotated[
+    str,
+    typer.Option("--keep", help="Leave in: repeats, duplicates, checks, practice."),
+]
+Exclude = Annotated[
+    str, typer.Option("--exclude", help="Quality rules to apply first, comma-separated.")
+]
+PerAnnotator = Annotated[
+    bool, typer.Option("--per-annotator", help="One row per judgment, not per item.")
+]
+Aggregate = Annotated[
+    str | None,
+    typer.Option("--aggregate", help="How people become one label (docs/aggregate.md; mean)."),
+]
+Predictions = Annotated[
+    Path | None,
+    typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
+]
+Intervals = Annotated[
+    Path | None,
+    typer.Option("--intervals", help="Also write how sure each probability is (.csv, .parquet)."),
+]
+LeftOut = Annotated[
+    Path | None,
+    typer.Option("--left-out", help="Also write what made no label, and why (.csv, .parquet)."),
+]
+SimulatorName = Annotated[
+    str, typer.Argument(metavar="KIND", help="Who is simulated (docs/simulate.md).")
+]
+SeenLabels = Annotated[
+    Path, typer.Option("--labels", help="The label distributions that people would see.")
+]
+PerItem = Annotated[int, typer.Option("--per-item", help="Answers per item.")]
+People = Annotated[
+    int | None, typer.Option("--people", help="How many simulated people take turns.")
+]
+Parameters = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter, as name=number; repeatable.")
+]
+FitTo = Annotated[
+    Path | None, typer.Option("--fit", help="Real judgments to fit the simulated people to.")
+]
+SavedModel = Annotated[
+    Path | None, typer.Option("--model", help="A model saved before, instead of --fit.")
+]
+SaveModel = Annotated[
+    Path | None, typer.Option("--save-model", help="Where to keep what was fitted (.json).")
+]
+PeopleDraws = Annotated[
+    int, typer.Option("--draws", help="How often people are resampled (--check).")
+]
+AnswersOutput = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write: .parquet, .jsonl or .csv.")
+]
+HabitsOption = Annotated[
+    str | None,
+    typer.Option("--habits", help="How fitted top-two people answer: published, joint, personal."),
+]
+Route = Annotated[
+    str,
+    typer.Option(
+        "--route",
+        metavar="human|none|FILE",
+        help="Whose entropy says which items are disputed: that of --labels, nobody's, or that "
+        "of a file of labels or predictions.",
+    ),
+]
+Extend = Annotated[
+    bool,
+    typer.Option("--extend", help="Keep the answers of --fit and simulate the other items."),
+]
+Check = Annotated[
+    str | None,
+    typer.Option(
+        "--check",
+        metavar="items|people",
+        help="Write nothing: fit to one half and compare with the other.",
+    ),
+]
 
 
 def label(
     file: given.File,
-    recipe: given.Recipe,
-    output: given.LabelOutput,
+    recipe: Recipe,
+    output: LabelOutput,
     format_: given.Format = "sfumato",
-    gamma: given.Gamma = None,
-    rule: given.Reading = None,
-    vectors: given.Vectors = None,
-    words: given.Words = None,
-    distances: given.Distances = None,
-    confusions: given.Confusions = None,
-    keep: given.Keep = "",
-    exclude: given.Exclude = "",
-    per_annotator: given.PerAnnotator = False,
-    aggregate: given.Aggregate = None,
-    predictions: given.Predictions = None,
-    intervals: given.Intervals = None,
-    left_out: given.LeftOut = None,
+    gamma: Gamma = None,
+    rule: Reading = None,
+    vectors: Vectors = None,
+    words: Words = None,
+    distances: Distances = None,
+    confusions: Confusions = None,
+    keep: Keep = "",
+    exclude: Exclude = "",
+    per_annotator: PerAnnotator = False,
+    aggregate: Aggregate = None,
+    predictions: Predictions = None,
+    intervals: Intervals = None,
+    left_out: LeftOut = None,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -44,12 +175,11 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
-    import sfumato.cli.printing as show
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
     files = _Files(output, intervals, left_out, confusions)
-    _check_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
+    _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     settings = LabelSettings(
         recipe,
         gamma=gamma,
@@ -71,8 +201,64 @@ def label(
         made = make_labels(judgments, settings, predictions=model)
     with progress("Writing"):
         _write(made, judgments, files, per_annotator=per_annotator)
-    summary = show.summary_of(judgments, made, per_annotator=per_annotator)
-    print_result({"written": str(output), **summary}, as_json, show.labelled)
+    summary = _summarise(judgments, made, per_annotator=per_annotator)
+    print_result({"written": str(output), **summary}, as_json, _print_labelling)
+
+
+def simulate(
+    kind: SimulatorName,
+    labels: SeenLabels,
+    output: AnswersOutput = None,
+    per_item: PerItem = 6,
+    people: People = None,
+    settings: Parameters = None,
+    fit: FitTo = None,
+    format_: given.Format = "sfumato",
+    extend: Extend = False,
+    habits: HabitsOption = None,
+    route: Route = "human",
+    vectors: Vectors = None,
+    words: Words = None,
+    distances: Distances = None,
+    check: Check = None,
+    draws: PeopleDraws = 300,
+    model: SavedModel = None,
+    save_model: SaveModel = None,
+    classes: given.Classes = None,
+    key: given.Key = None,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
+) -> None:
+    """Simulated annotators, fitted to real ones or by parameters."""
+    from sfumato.judgments.formats import write
+    from sfumato.labels.build.distances import choose_distances
+    from sfumato.labels.files import read_labels
+    from sfumato.labels.simulate.run import SimulationSettings
+
+    _check_simulate_usage(output=output, fit=fit, extend=extend, check=check, model=model)
+    options = read_options(classes, None, key)
+    seen = read_labels(labels, classes=options.classes)
+    real = None if fit is None else read_judgments(fit, format_, options, strict=False)
+    simulation = SimulationSettings(
+        kind,
+        per_item=per_item,
+        annotators=people,
+        parameters=parse_numbers(settings or [], what=f"the simulator {kind!r}"),
+        model=model,
+        save_model=save_model,
+        habits=_habits(habits),
+        distances=choose_distances(seen.classes, vectors=vectors, words=words, distances=distances),
+        routing=_routing(route, seen),
+        items="without answers" if extend else "all",
+    )
+    if check is not None:
+        assert real is not None
+        _tell(_checked(check, simulation, seen, real, draws=draws, seed=seed), as_json=as_json)
+        return
+    assert output is not None
+    made = _simulated(simulation, seen, real, seed=seed)
+    write(made.answers, output, made.format)
+    _tell({"written": str(output), **made.summary()}, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -85,7 +271,9 @@ class _Files:
     confusions: Path | None
 
 
-def _check_usage(files: _Files, *, recipe: str, aggregate: str | None, per_annotator: bool) -> None:
+def _check_label_usage(
+    files: _Files, *, recipe: str, aggregate: str | None, per_annotator: bool
+) -> None:
     """Refuse what cannot be done before a long file is read."""
     from sfumato.labels.aggregate import AGGREGATORS
     from sfumato.labels.build import RECIPES
@@ -114,7 +302,7 @@ def _reading(name: str | None) -> Literal["consistent", "released"] | None:
 
 
 def _write(
-    made: "Labelling", judgments: "Judgments", files: _Files, *, per_annotator: bool
+    made: "LabellingResult", judgments: "Judgments", files: _Files, *, per_annotator: bool
 ) -> None:
     from sfumato.labels.build.distances import confusion_distances, write_distances
     from sfumato.labels.files import write_labels, write_table
@@ -127,3 +315,205 @@ def _write(
         write_table(everything_left_out(judgments, made), files.left_out)
     if files.confusions:
         write_distances(confusion_distances(made.labels), files.confusions)
+
+
+def _summarise(
+    judgments: "Judgments", made: "LabellingResult", *, per_annotator: bool
+) -> dict[str, Any]:
+    """What ``label`` prints, as plain numbers."""
+    from sfumato.labels.make import default_aggregator
+    from sfumato.provenance import is_simulated
+
+    built = next(step for step in reversed(made.crowd.provenance) if step.name.startswith("label "))
+    aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
+    better = default_aggregator(made.crowd)
+    few = better != "mean" and aggregate in ("mean", "vote-shares") and not per_annotator
+    settings = {name: value for name, value in built.settings.items() if name != "left_out"}
+    return {
+        "simulated": is_simulated(made.crowd.provenance),
+        "rows": len(made.crowd) if per_annotator else len(made.labels),
+        "items": len(made.labels),
+        "classes": len(made.labels.classes),
+        "judgments": len(judgments) + len(judgments.rejected),
+        "used": len(made.crowd),
+        "left_out": [
+            (count, reason)
+            for count, reason in (
+                (len(judgments.rejected), "set aside when reading"),
+                (len(made.not_selected), "not selected: repeats, checks, practice or duplicates"),
+                (len(made.left_out), "state too little for the recipe"),
+            )
+            if count
+        ],
+        "excluded": made.ledger.rules.select("rule", "people", "answers").rows(),
+        "recipe": built.name.removeprefix("label "),
+        "settings": settings,
+        "aggregate": None if per_annotator else aggregate,
+        "estimand": None if per_annotator else made.aggregation.estimand,
+        "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
+        if few
+        else "",
+    }
+
+
+def _print_labelling(found: Mapping[str, Any]) -> None:
+    """What ``label`` did."""
+    print_line(
+        f"Wrote {format_count(found['rows'], 'row')} to {found['written']}: "
+        f"{format_count(found['items'], 'item')}, {found['classes']} classes"
+        f"{simulation_mark(found)}."
+    )
+    print_line(f"From {found['judgments']:,} answers: {found['used']:,} used")
+    for count, reason in found["left_out"]:
+        print_line(f"  {count:,} {reason}")
+    for rule, people, answers in found["excluded"]:
+        print_line(f"  rule {rule}: {people:,} people, {answers:,} answers excluded")
+    how = "one row per judgment, not aggregated"
+    if found["aggregate"]:
+        how = f"aggregated by {found['aggregate']}, which estimates {found['estimand']!r}"
+    print_line(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")
+    if found["hint"]:
+        print_line(found["hint"])
+
+
+def _check_simulate_usage(
+    *, output: Path | None, fit: Path | None, extend: bool, check: str | None, model: Path | None
+) -> None:
+    if fit and model:
+        raise typer.BadParameter("--fit and --model exclude each other.")
+    if output is None and check is None:
+        raise typer.BadParameter("Missing option '--output' / '-o'.")
+    if output is not None and check is not None:
+        raise typer.BadParameter("--check writes nothing; leave out --output.")
+    if fit is None and (extend or check is not None):
+        raise typer.BadParameter("--extend and --check need the judgments of real people: --fit.")
+
+
+def _habits(name: str | None) -> "HabitsName | None":
+    from sfumato.labels.simulate.top_two import HABITS
+    from sfumato.names import find
+
+    return None if name is None else find(HABITS, name, what="kind of habits")
+
+
+def _routing(route: str, seen: "LabelSet") -> "LabelSet | Literal['none'] | None":
+    from sfumato.evaluation.predictions import read_predictions
+
+    if route == "human":
+        return None
+    if route == "none":
+        return "none"
+    if not Path(route).exists():
+        raise DataError(
+            f"Items are routed by human, by none or by a file of labels or predictions; there is "
+            f"no file {route}."
+        )
+    return read_predictions(Path(route), classes=seen.classes)
+
+
+def _simulated(
+    simulation: "SimulationSettings", seen: "LabelSet", real: "Judgments | None", *, seed: int
+) -> "Simulation":
+    import numpy as np
+
+    from sfumato.labels.simulate.run import run_simulation
+
+    with progress("Simulating"):
+        return run_simulation(simulation, seen, real=real, rng=np.random.default_rng(seed))
+
+
+def _checked(
+    check: str,
+    simulation: "SimulationSettings",
+    seen: "LabelSet",
+    real: "Judgments",
+    *,
+    draws: int,
+    seed: int,
+) -> dict[str, Any]:
+    from sfumato.labels.simulate.held_out import HOLD_OUT, held_out_table
+    from sfumato.labels.simulate.run import check_habits
+    from sfumato.names import find
+
+    hold_out = find(HOLD_OUT, check, what="half to hold out")
+    with progress("Checking"):
+        checks = check_habits(simulation, real, seen, hold_out=hold_out, draws=draws, seed=seed)
+    return {
+        "held_out": hold_out,
+        "checks": [
+            {
+                "habits": one.habits,
+                "fitted_answers": one.fitted_answers,
+                "tested_answers": one.tested_answers,
+                "tested_people": one.tested_people,
+                "marginals": held_out_table(one).drop("held_out", "habits").to_dicts(),
+            }
+            for one in checks
+        ],
+    }
+
+
+def _tell(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(null_for_nan(found))
+    elif "checks" in found:
+        _print_held_out(found)
+    else:
+        _print_simulation(found)
+
+
+def _print_simulation(found: Mapping[str, Any]) -> None:
+    """What ``simulate`` made."""
+    print_line(
+        f"Wrote {found['judgments']:,} SIMULATED answers of {found['people']:,} simulated people "
+        f"about {found['items']:,} items to {found['written']}."
+    )
+    elicited = found["elicited"]
+    if elicited["judgments"]:
+        print_line(
+            f"Before them stand {elicited['judgments']:,} answers of people about "
+            f"{elicited['items']:,} items, untouched."
+        )
+    if found["order"]:
+        print_line(f"Alternatives are ordered by {found['order']}.")
+    if found["marginals"]:
+        rows = [
+            (row["marginal"], format_number(row["real"]), format_number(row["simulated"]))
+            for row in found["marginals"]
+        ]
+        print_table("Real and simulated people", ("", "real", "simulated"), rows)
+
+
+def _print_held_out(found: Mapping[str, Any]) -> None:
+    """How true to life each kind of habits is."""
+    first = found["checks"][0]
+    print_line(
+        f"Fitted to {first['fitted_answers']:,} answers, compared with {first['tested_answers']:,} "
+        f"of {first['tested_people']:,} people: half of the {found['held_out']} is held out."
+    )
+    for check in found["checks"]:
+        rows = [
+            (
+                row["marginal"],
+                f"{row['real']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
+                f"{row['simulated']:.3f}",
+                "yes" if row["reproduced"] else "NO",
+                f"[{row['difference_low']:.3f}, {row['difference_high']:.3f}]",
+                f"{row['p_holm']:.3f}",
+            )
+            if math.isfinite(row["real"] + row["simulated"])
+            else (row["marginal"], "–", "–", "–", "–", "–")  # nobody says anything of the kind
+            for row in check["marginals"]
+        ]
+        header = ("", "real [95 %]", "simulated", "within", "difference", "p")
+        print_table(f"Habits {check['habits']}", header, rows)
+    print_line(
+        "\nwithin: the simulated value lies in the interval of the real one, over people. "
+        "difference: 95 %\nof simulated − real, both halves' people resampled. p: "
+        "Kolmogorov–Smirnov distance (spread: its\ndifference), people swapped with their "
+        "simulated doubles, adjusted for the table's tests (Holm)."
+    )
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {value}" for name, value in settings.items())

@@ -1,12 +1,27 @@
-"""Print what a command found: as one JSON object, or as tables for people."""
+"""Print what a command found and how far it is.
+
+Results go to standard output: one JSON object, or lines and tables for people. Everything else
+goes to standard error: remarks, and the progress of long work, as a bar on a terminal and as
+plain lines elsewhere.
+"""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-__all__ = ["print_found", "print_json"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH = 100
+"""Lines are as wide as the screen but not wider than this; elsewhere exactly this."""
+QUIET_SECONDS = 3.0
+"""Elsewhere than on a terminal, a line is written this often at most, and none for short work."""
 
 
 def print_json(found: Mapping[str, Any]) -> None:
@@ -14,7 +29,7 @@ def print_json(found: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
 
 
-def print_found(
+def print_result(
     found: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]
 ) -> None:
     """As the user asked for it."""
@@ -22,3 +37,144 @@ def print_found(
         print_json(found)
     else:
         show(found)
+
+
+def null_for_nan(value: Any) -> Any:
+    """The same with null for what is not a number, which JSON cannot say."""
+    match value:
+        case dict():
+            return {name: null_for_nan(held) for name, held in value.items()}
+        case list():
+            return [null_for_nan(held) for held in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case _:
+            return value
+
+
+def print_line(text: str) -> None:
+    """A line of text."""
+    _console().print(text, soft_wrap=True)
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A titled table, numbers to the right; nothing where there are no rows."""
+    from rich import box
+    from rich.table import Table
+
+    if not rows:
+        return
+    console = _console()
+    console.print(f"\n{title}")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place, name in enumerate(header):
+        numeric = place and all(row[place][:1] in "0123456789-–" for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def print_leaderboard(places: Sequence[Mapping[str, Any]]) -> None:
+    """Models by their cross-entropy to people, with the test that compares them."""
+
+    def cell(row: Mapping[str, Any], name: str) -> str:
+        return format_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
+
+    rows = [
+        (
+            str(row["rank"]),
+            row["arm"],
+            cell(row, "cross_entropy"),
+            f"{row['accuracy']:.4f} ({row['accuracy_rank']})",
+            cell(row, "behind"),
+            "–" if row["p"] is None else f"{row['p']:.3f}",
+        )
+        for row in places
+    ]
+    header = ("", "model", "cross-entropy", "accuracy (rank)", "behind the first", "p")
+    print_table("Closest to people first, with 95 % intervals over items", header, rows)
+    tests = {row["test"] for row in places if row["test"]}
+    for test in tests:
+        print_line(f"p: {test}")
+
+
+def format_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """A value and its interval in brackets; a dash where there is no value."""
+    if value is None:
+        return "–"
+    if low is None or high is None:
+        return f"{value:.4f}"
+    return f"{value:.4f} [{low:.3f}, {high:.3f}]"
+
+
+def format_number(value: float | int | None) -> str:
+    """Whole numbers whole, others with two or four decimals; a dash where there is none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+def format_count(number: int, what: str) -> str:
+    """A number and its noun, in the plural but for one."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def simulation_mark(found: Mapping[str, Any]) -> str:
+    """What stands behind numbers that simulated people are part of."""
+    return " (SIMULATED answers)" if found["simulated"] else ""
+
+
+def notify(text: str) -> None:
+    """A line for the person at the screen; standard output is kept for results."""
+    sys.stderr.write(f"{text}\n")
+
+
+class Advance(Protocol):
+    """Shows that so much is done; the note says more, such as the pace."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """Move the bar, or write a line if the last was long ago."""
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Advance]:
+    """A function of (done, total) that shows how far ``what`` is."""
+    if not sys.stderr.isatty():
+        yield _lines(what)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None)
+
+        def move(done: int, total: int, note: str = "") -> None:
+            described = f"{what} ({note})" if note else what
+            bar.update(task, completed=done, total=total, description=described)
+
+        yield move
+
+
+def _lines(what: str) -> Advance:
+    last = time.monotonic()
+
+    def show(done: int, total: int, note: str = "") -> None:
+        nonlocal last
+        if time.monotonic() - last >= QUIET_SECONDS:
+            last = time.monotonic()
+            notify(f"{what}: {done / max(total, 1):.0%}" + (f", {note}" if note else ""))
+
+    return show
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        return Console(highlight=False, markup=False, width=WIDTH)
+    return console

@@ -1,9 +1,18 @@
-"""Read the files and options that several commands take."""
+"""Read the files and options that several commands take.
 
+The secret under which platform worker ids become pseudonyms is given by ``--key`` or
+``SFUMATO_KEY``; otherwise one is drawn when first needed and kept in the user's configuration
+folder, readable only by them, so that pseudonyms stay the same from one import to the next and
+nobody else can test a guess.
+"""
+
+import os
+import secrets
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.cli.printing import progress, notify
+from sfumato.cli.printing import notify, progress
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -11,15 +20,6 @@ if TYPE_CHECKING:
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
     from sfumato.judgments.quality import Rule
-
-__all__ = [
-    "assigned",
-    "names_in",
-    "quality_rules",
-    "read_any",
-    "read_judgments",
-    "read_options",
-]
 
 
 def read_any(file: Path, format_: str, options: "ReadOptions", strict: bool) -> "Readable":
@@ -56,14 +56,13 @@ def read_judgments(file: Path, format_: str, options: "ReadOptions", strict: boo
 
 def read_options(classes: Path | None, question: str | None, key: str | None) -> "ReadOptions":
     """What a user says about a file."""
-    from sfumato.cli.reading import study_key
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
 
     named = None if classes is None else read_classes(classes)
     return ReadOptions(classes=named, question=question, key=lambda: study_key(key))
 
 
-def assigned(texts: list[str], *, what: str) -> dict[str, float]:
+def parse_numbers(texts: list[str], *, what: str) -> dict[str, float]:
     """Numbers by name, from texts such as ``name=0.5``."""
     values = {}
     for text in texts:
@@ -89,5 +88,40 @@ def quality_rules(text: str) -> "tuple[Rule, ...]":
     found = []
     for part in names_in(text):
         name, *settings = part.split(":")
-        found.append(rule_with(name, **assigned(settings, what=f"the rule {name!r}")))
+        found.append(rule_with(name, **parse_numbers(settings, what=f"the rule {name!r}")))
     return tuple(found)
+
+
+def study_key(given: str | None) -> str:
+    """The given key, or this user's own."""
+    if given:
+        return given
+    path = _place()
+    try:
+        if not path.is_file():
+            _draw(path)
+        return path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise DataError(
+            f"The key for pseudonyms cannot be kept in {path} ({error.strerror}); "
+            "give one with --key or SFUMATO_KEY."
+        ) from None
+
+
+def _place() -> Path:
+    configuration = os.environ.get("XDG_CONFIG_HOME")
+    return Path(configuration or Path.home() / ".config") / "sfumato" / "key"
+
+
+def _draw(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # mkstemp makes a file that only its owner can read; the link appears whole or not at all.
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32))
+    try:
+        path.hardlink_to(name)
+    except FileExistsError:
+        pass  # another process drew one in the meantime: that one stands
+    finally:
+        Path(name).unlink()

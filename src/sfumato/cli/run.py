@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.printing import progress, notify
+from sfumato.cli.printing import notify, progress
 from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 
@@ -68,6 +68,7 @@ def run(
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from sfumato.data.fetch import data_folder
+    from sfumato.reporting.text import count
     from sfumato.studies.run import Runner, run_study
 
     changes = _changes(settings or [], seeds=seeds, networks=networks, epochs=epochs)
@@ -82,7 +83,7 @@ def run(
         runner = Runner(data_folder(), engine, scheduler, show, notify)
         done = run_study(chosen, folder, runner)
     if "failed" in done.tables:
-        notify(f"{len(done.tables['failed'])} cells failed; see the report.")
+        notify(f"{count(len(done.tables['failed']), 'cell')} failed; see the report.")
     typer.echo(f"Report: {done.folder / 'report.html'}")
 
 

@@ -1,8 +1,8 @@
-"""Turn predictions on test sets ever further from the training data into the shift ladder.
+"""Whether the gap between two arms grows on test sets ever further from the training data (S0-44).
 
 A step is one test set with its labels and what each network believes about it; the steps are
-given in order of their distance from the training data, which the caller knows. The question is
-whether the gap between two arms grows from step to step (S0-44).
+given in order of their distance from the training data, which the caller knows. Scores and gaps
+on a single step are those of ``score.evaluate_seeds`` and ``score.compare``.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,6 @@ from sfumato.stats import (
     Interval,
     bootstrap_means,
     draw_weights,
-    mean_interval,
     mean_of_defined,
     pearson,
     percentile_interval,
@@ -36,7 +35,7 @@ BySeed = dict[int, NDArray[np.float64]]  # each (items,)
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class StepPrediction:
     """What one trained network believes about the items of a step."""
 
     arm: str
@@ -51,36 +50,7 @@ class ShiftStep:
 
     data: str
     human: LabelSet
-    runs: tuple[Run, ...]
-
-
-def shift_ladder(
-    steps: Sequence[ShiftStep],
-    *,
-    baseline: str,
-    rng: np.random.Generator,
-    metrics: Sequence[str] = LADDER_METRICS,
-    draws: int = 1000,
-) -> pl.DataFrame:
-    """A row a step, arm, network and metric; ``step`` counts from 0, the nearest.
-
-    ``value`` is the mean over seeds and items. ``gap`` is the arm's value minus that of the arm
-    ``baseline`` of the same network, over the seeds that both have and paired by seed and item;
-    ``relative_gap`` is its share of the baseline's value. Both are null for the baseline itself.
-    Intervals are 95 %: over seeds and items, or over items alone where there is one seed.
-    """
-    rows = []
-    for metric in map(_with_items, metrics):
-        for place, step in enumerate(steps):
-            found = _values(step, metric)
-            for arm, network in found:
-                row: dict[str, object] = {"data": step.data, "step": place, "arm": arm}
-                row |= {"network": network, "metric": metric.name, "items": len(step.human)}
-                row |= _scores(found[arm, network], rng, draws)
-                if arm != baseline:
-                    row |= _gaps(_pair(found, arm, baseline, network, step), rng, draws)
-                rows.append(row)
-    return pl.DataFrame(rows, schema=_LADDER)
+    runs: tuple[StepPrediction, ...]
 
 
 def gap_trends(
@@ -124,18 +94,6 @@ def gap_trends(
             rows.append({**row, "steps": len(steps), "seeds": len(seeds)})
     return pl.DataFrame(rows, schema=_TRENDS)
 
-
-_LADDER = pl.Schema(
-    {
-        "data": pl.String(),
-        "step": pl.Int64(),
-        **dict.fromkeys(("arm", "network", "metric"), pl.String()),
-        **dict.fromkeys(("value", "low", "high"), pl.Float64()),
-        **dict.fromkeys(("gap", "gap_low", "gap_high", "relative_gap"), pl.Float64()),
-        "interval": pl.String(),
-        **dict.fromkeys(("seeds", "items"), pl.Int64()),
-    }
-)
 
 _TRENDS = pl.Schema(
     {
@@ -199,23 +157,6 @@ def _common_seeds(pairs: list[tuple[BySeed, BySeed]], arm: str, network: str) ->
 
 def _of_seeds(by_seed: BySeed, seeds: list[int]) -> Values:
     return np.stack([by_seed[seed] for seed in seeds])
-
-
-def _scores(by_seed: BySeed, rng: np.random.Generator, draws: int) -> dict[str, object]:
-    values = np.stack(list(by_seed.values()))
-    low, high = mean_interval(values, rng=rng, draws=draws)
-    over = "seeds and items" if len(values) > 1 else "items"
-    row: dict[str, object] = {"value": _mean(values), "low": low, "high": high}
-    return row | {"interval": over, "seeds": len(values)}
-
-
-def _gaps(pair: tuple[BySeed, BySeed], rng: np.random.Generator, draws: int) -> dict[str, object]:
-    seeds = sorted(set(pair[0]) & set(pair[1]))
-    ours, theirs = (_of_seeds(side, seeds) for side in pair)
-    low, high = mean_interval(ours - theirs, rng=rng, draws=draws)
-    gap, of = _mean(ours - theirs), _mean(theirs)
-    row: dict[str, object] = {"gap": gap, "gap_low": low, "gap_high": high}
-    return row | {"relative_gap": gap / of if of else float("nan")}
 
 
 def _trend(advantage: list[Values], rng: np.random.Generator, draws: int) -> dict[str, object]:

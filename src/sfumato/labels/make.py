@@ -19,7 +19,7 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
 
 FEW_VOTES = 20
-"""Below this many votes an item (median), shares are better shrunk towards a fitted prior."""
+"""Below this many votes per item (median), shares are better shrunk towards a fitted prior."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class LabelSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling:
+class LabellingResult:
     """The labels with everything that was left out on the way."""
 
     crowd: CrowdLabels
-    """One row a judgment."""
+    """One row per judgment."""
     aggregation: Aggregation
-    """One row an item, and what it estimates."""
+    """One row per item, and what it estimates."""
     ledger: Ledger
     """Who and what the quality rules dropped."""
     left_out: pl.DataFrame
@@ -73,7 +73,7 @@ class Labelling:
 
 def make_labels(
     judgments: Judgments, settings: LabelSettings, *, predictions: LabelSet | None = None
-) -> Labelling:
+) -> LabellingResult:
     """Judgments to labels; ``predictions`` are needed by aggregators that use a classifier."""
     find(RECIPES, settings.recipe, what="recipe")  # before any work
     kept, ledger = apply_rules(judgments, settings.exclude)
@@ -103,12 +103,12 @@ def make_labels(
         interval=settings.interval,
         predictions=predictions,
     )
-    return Labelling(
+    return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
     )
 
 
-def everything_left_out(judgments: Judgments, made: Labelling) -> pl.DataFrame:
+def everything_left_out(judgments: Judgments, made: LabellingResult) -> pl.DataFrame:
     """One row for everything that did not become a label: when, what, by whom, and why.
 
     ``stage`` is "reading", "quality rules", "selection" or "recipe"; rows of the file that could

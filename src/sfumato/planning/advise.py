@@ -33,12 +33,13 @@ from sfumato.planning.pilot import Piloted
 from sfumato.planning.weigh import (
     NOISES,
     Candidate,
+    Choice,
     Draws,
-    Expected,
-    Known,
+    Evidence,
+    Noise,
+    Simulation,
     Source,
     Spending,
-    draw,
     expect,
     expected_item_errors,
     people_grid,
@@ -67,50 +68,46 @@ class Change:
     sentence: str
 
 
-def changes(
-    known: Sequence[Known], expected: Expected, items: int, spending: Spending, utility: str
-) -> tuple[Change, ...]:
-    """What would change the choice of ``known[0]``; ``known`` is in order of preference.
+def changes(choice: Choice) -> tuple[Change, ...]:
+    """What would change the choice of its first form; forms are in order of preference.
 
     Mean losses decide. Nothing is reported where nothing in reach changes the choice.
     """
-    found = [
-        _weight(known, expected, items, spending, utility),
-        _price(known, expected, items, spending, utility),
-        _noise(known, expected, items, spending, utility),
-        *_utilities(known, expected, items, spending, utility),
-    ]
+    found = [_weight(choice), _price(choice), _noise(choice), *_utilities(choice)]
     return tuple(change for change in found if change is not None)
 
 
-def _means(
-    known: Sequence[Known], expected: Expected, items: int, spending: Spending, utility: str
-) -> tuple[Array, Array, Array]:
+def _mean_draws(choice: Choice) -> tuple[Array, Array, Array]:
     """Mean loss, ρ and cost of each form; the same draws whatever is changed."""
-    drawn = draw(
-        known, expected, items=items, spending=spending, utility=utility,
-        rng=np.random.default_rng(0),  # the same worlds before and after a change
-    )  # fmt: skip
+    drawn = choice.draw(np.random.default_rng(0))  # the same worlds before and after a change
     return drawn.loss.mean(axis=0), drawn.rho.mean(axis=0), drawn.cost.mean(axis=0)
 
 
-def _weight(
-    known: Sequence[Known], expected: Expected, items: int, spending: Spending, utility: str
-) -> Change | None:
-    if spending.beta is None:
+def _other_best(choice: Choice) -> str | None:
+    """The form of least mean loss, if that is not the first."""
+    place = int(_mean_draws(choice)[0].argmin())
+    return choice.forms[place].candidate.title if place else None
+
+
+def _with_best(choice: Choice, best: Evidence) -> Choice:
+    return replace(choice, forms=(best, *choice.forms[1:]))
+
+
+def _weight(choice: Choice) -> Change | None:
+    beta = choice.spending.beta
+    if beta is None:
         return None
-    _, rho, cost = _means(known, expected, items, spending, utility)
+    _, rho, cost = _mean_draws(choice)
     crossings = [
         (break_even(float(rho[0]), float(rho[other]), cost_first=float(cost[0]),
-                    cost_second=float(cost[other]), utility=utility), other)
-        for other in range(1, len(known)) if cost[other] != cost[0]
+                    cost_second=float(cost[other]), utility=choice.utility), other)
+        for other in range(1, len(choice.forms)) if cost[other] != cost[0]
     ]  # fmt: skip
     crossings = [(at, other) for at, other in crossings if at > 0]
     if not crossings:
         return None
-    beta = spending.beta
     at, other = min(crossings, key=lambda pair: abs(np.log(pair[0] / max(beta, 1e-300))))
-    then = known[other].candidate.title
+    then = choice.forms[other].candidate.title
     side = "above" if cost[other] < cost[0] else "below"
     return Change(
         "weight of the cost", beta, at, then, f"With a weight of the cost (β) {side} {at:.2g} "
@@ -118,35 +115,34 @@ def _weight(
     )  # fmt: skip
 
 
-def _price(
-    known: Sequence[Known], expected: Expected, items: int, spending: Spending, utility: str
-) -> Change | None:
-    best = known[0]
+def _price(choice: Choice) -> Change | None:
+    best = choice.forms[0]
     for factor in sorted(FACTORS, key=lambda f: abs(np.log(f))):
-        value = best.cost.value * factor
-        ends = [None if e is None else e * factor for e in (best.cost.low, best.cost.high)]
-        moved = replace(best, cost=replace(best.cost, value=value, low=ends[0], high=ends[1]))
-        lost, _, _ = _means([moved, *known[1:]], expected, items, spending, utility)
-        if (other := int(lost.argmin())) != 0:
-            then = known[other].candidate.title
+        moved = replace(best, cost=_scaled(best.cost, factor))
+        then = _other_best(_with_best(choice, moved))
+        if then is not None:
             word = "dearer" if factor > 1 else "cheaper"
             return Change(
-                f"cost of a {best.form} answer", best.cost.value, value, then,
-                f"If a {best.form} answer were {word}, about {value:.3g} {best.cost.unit} "
-                f"(now {best.cost.value:.3g}), {then} would be better."
+                f"cost of a {best.form} answer", best.cost.value, moved.cost.value, then,
+                f"If a {best.form} answer were {word}, about {moved.cost.value:.3g} "
+                f"{best.cost.unit} (now {best.cost.value:.3g}), {then} would be better."
             )  # fmt: skip
     return None
 
 
-def _noise(
-    known: Sequence[Known], expected: Expected, items: int, spending: Spending, utility: str
-) -> Change | None:
-    best, now = known[0], float(np.median(known[0].noise))
-    for noise in sorted(expected.noises, key=lambda value: abs(value - now)):
-        moved = replace(best, noise=np.full(len(best.noise), noise))
-        lost, _, _ = _means([moved, *known[1:]], expected, items, spending, utility)
-        if (other := int(lost.argmin())) != 0:
-            then = known[other].candidate.title
+def _scaled(cost: Cost, factor: float) -> Cost:
+    low, high = (None if end is None else end * factor for end in (cost.low, cost.high))
+    return replace(cost, value=cost.value * factor, low=low, high=high)
+
+
+def _noise(choice: Choice) -> Change | None:
+    best = choice.forms[0]
+    now = float(np.median(best.noise.draws))
+    for noise in sorted(choice.simulation.noises, key=lambda value: abs(value - now)):
+        draws = np.full(len(best.noise.draws), noise)
+        moved = replace(best, noise=replace(best.noise, draws=draws))
+        then = _other_best(_with_best(choice, moved))
+        if then is not None:
             word = "noisier" if noise > now else "less noisy"
             return Change(
                 f"noise of {best.form} answers", now, float(noise), then,
@@ -156,18 +152,15 @@ def _noise(
     return None
 
 
-def _utilities(
-    known: Sequence[Known], expected: Expected, items: int, spending: Spending, utility: str
-) -> list[Change]:
-    if spending.beta is None:  # at equal cost every rising utility has nearly the same order
+def _utilities(choice: Choice) -> list[Change]:
+    if choice.spending.beta is None:  # at equal cost all rising utilities have nearly one order
         return []
-    name, _ = utility_named(utility)
+    name, _ = utility_named(choice.utility)
     found = []
-    for other_name in UTILITIES:
-        lost, _, _ = _means(known, expected, items, spending, other_name)
-        if other_name != name and (other := int(lost.argmin())) != 0:
-            then = known[other].candidate.title
-            sentence = f"With the utility {other_name!r} instead of {name!r}, {then} is better."
+    for other in UTILITIES:
+        then = _other_best(replace(choice, utility=other))
+        if other != name and then is not None:
+            sentence = f"With the utility {other!r} instead of {name!r}, {then} is better."
             found.append(Change("utility", float("nan"), float("nan"), then, sentence))
     return found
 
@@ -316,29 +309,27 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reasons(
-    task: Task,
-    rows: Sequence[Alternative],
-    told: Sequence[Known],
-    spending: Spending,
-    expected: Expected,
-    by_form: Mapping[str, Piloted],
+    task: Task, rows: Sequence[Alternative], choice: Choice, by_form: Mapping[str, Piloted]
 ) -> tuple[str, ...]:
-    """The advice in sentences: the comparison, each form, the rule of thumb, the limits."""
+    """The advice in sentences: the comparison, each form, the rule of thumb, the limits.
+
+    ``rows`` and the forms of ``choice`` are in the same order, the best first.
+    """
     return (
-        _comparison(rows, told, spending),
-        *(_about(row, known) for row, known in zip(rows, told, strict=True)),
+        _comparison(rows, choice),
+        *(_about(row, form) for row, form in zip(rows, choice.forms, strict=True)),
         _thumb(task, rows[0]),
-        _simulated(task, expected),
+        _simulated(task, choice.simulation),
         *(_concentrated(by_form[rows[0].form]) if rows[0].form in by_form else ()),
         *other_items(tuple(by_form.values())),
     )
 
 
-def _comparison(rows: Sequence[Alternative], told: Sequence[Known], spending: Spending) -> str:
+def _comparison(rows: Sequence[Alternative], choice: Choice) -> str:
     best, second = rows[0], rows[1]
-    names = [known.candidate.title for known in told]
-    if spending.budget is not None:
-        budget = best.people * told[0].cost.value
+    names = [form.candidate.title for form in choice.forms]
+    if choice.spending.budget is not None:
+        budget = best.people * choice.forms[0].cost.value
         of = [_people(row.people) for row in (best, second)]
         return (
             f"For {budget:.3g} {best.unit} an item, {names[0]} answers of {of[0]} recover "
@@ -358,8 +349,8 @@ def _people(many: float) -> str:
     return "1 person" if many == 1 else f"{many:.3g} people"
 
 
-def _about(row: Alternative, known: Known) -> str:
-    cost = known.cost
+def _about(row: Alternative, form: Evidence) -> str:
+    cost = form.cost
     of = f", {cost.answers:,} answers of {cost.people:,} people" if cost.answers else ""
     error = (
         f"the error rate is assumed ({row.error_from})"
@@ -369,7 +360,7 @@ def _about(row: Alternative, known: Known) -> str:
     if row.error_source == "given":
         error = f"{row.error:.1%} of its comparisons are wrong (given)"
     return (
-        f"One answer of the form {known.candidate.title} costs {cost.value:.3g} {cost.unit} "
+        f"One answer of the form {form.candidate.title} costs {cost.value:.3g} {cost.unit} "
         f"({cost.source}{of}); {error}."
     )
 
@@ -383,11 +374,12 @@ def _thumb(task: Task, best: Alternative) -> str:
     )
 
 
-def _simulated(task: Task, expected: Expected) -> str:
-    dims = sorted(set(expected.dimensions))
-    fewer = f" {expected.items} items stand for all {task.items:,}." * (expected.items < task.items)
+def _simulated(task: Task, simulation: Simulation) -> str:
+    dims = sorted(set(simulation.dimensions))
+    some = simulation.items
+    fewer = f" {some} items stand for all {task.items:,}." if some < task.items else ""
     return (
-        f"ρ is that of simulated people who err as much, in {len(expected.rho)} simulated "
+        f"ρ is that of simulated people who err as much, in {len(simulation.rho)} simulated "
         f"worlds of {', '.join(map(str, dims))} dimensions.{fewer}"
     )
 
@@ -419,6 +411,9 @@ def other_items(pilots: Sequence[Piloted]) -> tuple[str, ...]:
 
 # Turn a task, prices and a pilot into advice: which form of answer to collect, and why (S1-37).
 
+Pair = tuple[str, int | None]
+"""A form and its k̂."""
+
 DIMENSIONS = (5, 25, 125)
 """Those of the paper, equally likely where the task's are not known."""
 
@@ -435,7 +430,7 @@ def advise(
     pilots: Sequence[Piloted] = (),
     costs: Mapping[str, Cost] | None = None,
     errors: Mapping[str, float] | None = None,
-    expected: Expected | None = None,
+    simulation: Simulation | None = None,
     known: LabelSet | None = None,
     worth: float | None = None,
     draws: int = 2000,
@@ -443,32 +438,33 @@ def advise(
 ) -> Advice:
     """Which form to collect. A cost or error (ε) that is given goes before a measured one.
 
-    ``expected`` is a simulation to use again. ``known`` are cheap labels of the items, for which
-    to ask first; ``worth`` is what a unit of error an item is worth, for how many people to ask.
+    ``simulation`` is one to use again. ``known`` are cheap labels of the items, for which to ask
+    first; ``worth`` is what a unit of error an item is worth, for how many people to ask.
     """
     costs, errors = costs or {}, errors or {}
     if not (pilots or costs or errors) and task.beta is None and task.budget is None:
         return replace(rule_of_thumb(task.items, task.classes), first=_first(known))
     by_form = _by_form(pilots)
-    forms = _candidates(task, by_form, costs)
-    prices = {pair: _cost(task, *pair, by_form=by_form, costs=costs) for pair in forms}
+    prices = {
+        (form, kept): _cost(task, form, kept, by_form=by_form, costs=costs)
+        for form, kept in _candidates(task, by_form, costs)
+    }
     _check_units(prices)
     spending = _spending(task, prices)
-    blank = [Known(*pair, prices[pair], np.zeros(draws), None, "assumed", "") for pair in forms]
-    dims = DIMENSIONS if task.dimensions is None else (task.dimensions,)
-    if expected is None:
-        grids = people_grid([each.cost for each in blank], spending)
-        asked = [
-            Candidate(k.form, k.kept, m) for k, grid in zip(blank, grids, strict=True) for m in grid
-        ]
-        expected = expect(asked, items=task.items, classes=task.classes, dimensions=dims, rng=rng)
-    assumed = np.exp(rng.uniform(log(NOISE_ASSUMED[0]), log(NOISE_ASSUMED[1]), size=draws))
-    told = [
-        _told(each, by_form.get(each.form), errors, expected, assumed, task, dims, rng)
-        for each in blank
-    ]
-    drawn = draw(told, expected, items=task.items, spending=spending, utility=task.utility, rng=rng)
-    return _advice(task, told, drawn, spending, expected, by_form, known, worth, rng)
+    if simulation is None:
+        simulation = _simulate(task, prices, spending, rng)
+    noises = _noises(task, list(prices), by_form, errors, simulation, draws, rng)
+    forms = (
+        Evidence(form, kept, cost, noise)
+        for ((form, kept), cost), noise in zip(prices.items(), noises, strict=True)
+    )
+    choice = Choice(tuple(forms), simulation, task.items, spending, task.utility)
+    return _advice(task, choice, by_form, first=_first(known), worth=worth, rng=rng)
+
+
+def dimensions_of(task: Task) -> tuple[int, ...]:
+    """The task's own number of dimensions, or the three that are equally likely."""
+    return DIMENSIONS if task.dimensions is None else (task.dimensions,)
 
 
 def _by_form(pilots: Sequence[Piloted]) -> dict[str, Piloted]:
@@ -480,9 +476,9 @@ def _by_form(pilots: Sequence[Piloted]) -> dict[str, Piloted]:
 
 def _candidates(
     task: Task, by_form: Mapping[str, Piloted], costs: Mapping[str, Cost]
-) -> list[tuple[str, int | None]]:
+) -> list[Pair]:
     forms = task.forms or tuple(by_form) or tuple(costs) or ("hard", "sparse", "soft")
-    found: list[tuple[str, int | None]] = []
+    found: list[Pair] = []
     for form in forms:
         if by_form and form not in by_form and form not in costs:
             raise DataError(
@@ -516,9 +512,7 @@ def _cost(
         given = costs[form]
         if kept is None or given.kept is None or kept == given.kept:
             return given
-        share = kept / given.kept  # S1-31
-        ends = [None if end is None else end * share for end in (given.low, given.high)]
-        return replace(given, value=given.value * share, low=ends[0], high=ends[1], kept=kept)
+        return replace(_scaled(given, kept / given.kept), kept=kept)  # S1-31
     if form not in by_form:
         return assumed_cost(form, classes=task.classes, kept=kept or 1)
     measured = by_form[form].cost
@@ -530,7 +524,7 @@ def _cost(
     return measured
 
 
-def _check_units(prices: Mapping[tuple[str, int | None], Cost]) -> None:
+def _check_units(prices: Mapping[Pair, Cost]) -> None:
     (first, *_), units = prices.values(), {cost.unit for cost in prices.values()}
     if len(units) > 1:
         other = next(cost for cost in prices.values() if cost.unit != first.unit)
@@ -540,7 +534,7 @@ def _check_units(prices: Mapping[tuple[str, int | None], Cost]) -> None:
         )
 
 
-def _spending(task: Task, prices: Mapping[tuple[str, int | None], Cost]) -> Spending:
+def _spending(task: Task, prices: Mapping[Pair, Cost]) -> Spending:
     if task.beta is not None:
         return Spending(beta=task.beta, people=task.people, budget=task.budget)
     spending = Spending(budget="dearest" if task.budget is None else task.budget)
@@ -553,54 +547,67 @@ def _spending(task: Task, prices: Mapping[tuple[str, int | None], Cost]) -> Spen
     return spending
 
 
-def _told(
-    blank: Known,
-    piloted: Piloted | None,
-    errors: Mapping[str, float],
-    expected: Expected,
-    assumed: Array,
+def _simulate(
+    task: Task, prices: Mapping[Pair, Cost], spending: Spending, rng: np.random.Generator
+) -> Simulation:
+    """Worlds of the task's size, and every form with as many people as the spending may pay for."""
+    grids = people_grid(list(prices.values()), spending)
+    candidates = [
+        Candidate(form, kept, people)
+        for (form, kept), grid in zip(prices, grids, strict=True)
+        for people in grid
+    ]
+    return expect(
+        candidates, items=task.items, classes=task.classes, dimensions=dimensions_of(task), rng=rng
+    )
+
+
+def _noises(
     task: Task,
-    dims: Sequence[int],
+    forms: Sequence[Pair],
+    by_form: Mapping[str, Piloted],
+    errors: Mapping[str, float],
+    simulation: Simulation,
+    draws: int,
     rng: np.random.Generator,
-) -> Known:
-    """The form with its noise: given, measured, or assumed."""
-    place = next(
-        (
-            i
-            for i, c in enumerate(expected.candidates)
-            if (c.form, c.kept) == (blank.form, blank.kept)
-        ),
-        None,
-    )
-    if place is None:
-        raise DataError(f"Nothing was simulated about {blank.candidate.title}; simulate it.")
-    curve = expected.disagreed[place]
-    if blank.form in errors:
-        given = errors[blank.form]
-        if not 0 <= given < 0.5:
-            raise DataError(
-                f"The error rate of {blank.form} answers is {given:g}; give 0 or more, below 0.5."
-            )
-        noise = np.interp(2 * given * (1 - given), curve, expected.noises)
-        return replace(
-            blank, noise=np.full(len(assumed), noise), flipped=given, source="given", how="given"
+) -> list[Noise]:
+    """The noise of each form: given, measured, or assumed to be the same in all of them."""
+    assumed = np.exp(rng.uniform(log(NOISE_ASSUMED[0]), log(NOISE_ASSUMED[1]), size=draws))
+    found = []
+    for form, kept in forms:
+        candidate = Candidate(form, kept)
+        first = min(place for _, place in simulation.places(candidate))
+        curve = simulation.disagreed[first]
+        if form in errors:
+            noise = _noise_of_error(form, errors[form], curve, simulation.noises)
+            found.append(Noise(np.full(draws, noise), "given", "given", errors[form]))
+        elif form in by_form:
+            piloted = by_form[form]
+            rates = rng.choice(piloted.error.resampled, size=draws)
+            grid: Array = simulation.noises
+            if piloted.error.how == "ratings":
+                asked = replace(candidate, people=max(1, round(piloted.people)))
+                curve = expected_item_errors(
+                    asked, items=piloted.error.items, classes=task.classes,
+                    dimensions=dimensions_of(task), rng=rng,
+                )  # fmt: skip
+                grid = np.array(NOISES)
+            how = _how_in_words(piloted)
+            noisy = np.interp(rates, curve, grid)
+            found.append(Noise(noisy, "measured", how, piloted.error.flipped))
+        else:
+            how = "no pilot: the same noise in every form, little to much"
+            found.append(Noise(assumed, "assumed", how))
+    return found
+
+
+def _noise_of_error(form: str, error: float, curve: Array, noises: Array) -> float:
+    """The noise at which two people contradict one another as often as a given ε has it."""
+    if not 0 <= error < 0.5:
+        raise DataError(
+            f"The error rate of {form} answers is {error:g}; give 0 or more, below 0.5."
         )
-    if piloted is None:
-        how = "no pilot: the same noise in every form, little to much"
-        return replace(blank, noise=assumed, how=how)
-    error = piloted.error
-    rates = rng.choice(error.resampled, size=len(assumed))
-    if error.how == "ratings":
-        asked = Candidate(blank.form, blank.kept, max(1, round(piloted.people)))
-        curve = expected_item_errors(
-            asked, items=error.items, classes=task.classes, dimensions=dims, rng=rng
-        )
-        noise = np.interp(rates, curve, NOISES)
-    else:
-        noise = np.interp(rates, curve, expected.noises)
-    return replace(
-        blank, noise=noise, flipped=error.flipped, source="measured", how=_how_in_words(piloted)
-    )
+    return float(np.interp(2 * error * (1 - error), curve, noises))
 
 
 def _how_in_words(piloted: Piloted) -> str:
@@ -616,25 +623,26 @@ def _how_in_words(piloted: Piloted) -> str:
 
 def _advice(
     task: Task,
-    told: Sequence[Known],
-    drawn: Draws,
-    spending: Spending,
-    expected: Expected,
+    choice: Choice,
     by_form: Mapping[str, Piloted],
-    known: LabelSet | None,
+    *,
+    first: tuple[str, ...],
     worth: float | None,
     rng: np.random.Generator,
 ) -> Advice:
+    drawn = choice.draw(rng)
     chance = probabilities(drawn)
     order = np.argsort(-chance, kind="stable")
-    planned = spending.people_for(np.array([each.cost.value for each in told]))
+    people = choice.spending.people_for(np.array([form.cost.value for form in choice.forms]))
     rows = tuple(
-        _alternative(told[at], drawn, at, float(chance[at]), float(planned[at])) for at in order
+        _alternative(choice.forms[at], drawn, at, float(chance[at]), float(people[at]))
+        for at in order
     )
+    ordered = replace(choice, forms=tuple(choice.forms[at] for at in order))
     best = rows[0]
     stop = None
     if best.form in by_form:
-        price = told[order[0]].cost.value
+        price = ordered.forms[0].cost.value
         curve = expected_error(by_form[best.form].crowd, "total-variation", rng=rng)
         stop = enough(curve, price=price, worth=worth or price / WORTH_ANOTHER)
     return Advice(
@@ -642,25 +650,27 @@ def _advice(
         best.kept,
         best.people,
         best.probability,
-        "weight" if spending.beta is not None else "budget",
+        "weight" if choice.spending.beta is not None else "budget",
         rows,
-        reasons(task, rows, [told[at] for at in order], spending, expected, by_form),
-        changes([told[at] for at in order], expected, task.items, spending, task.utility),
+        reasons(task, rows, ordered, by_form),
+        changes(ordered),
         stop,
-        _first(known),
+        first,
         _sources(task, rows, worth),
     )
 
 
-def _alternative(known: Known, drawn: Draws, at: int, chance: float, people: float) -> Alternative:
+def _alternative(
+    form: Evidence, drawn: Draws, at: int, chance: float, people: float
+) -> Alternative:
     finite = np.isfinite(drawn.loss[:, at])
     lost = drawn.loss[finite, at] if finite.any() else np.array([np.inf])
     rho = drawn.rho[:, at]
     low, high = percentile_interval(lost)
     rho_low, rho_high = percentile_interval(rho)
     return Alternative(
-        known.form,
-        known.kept,
+        form.form,
+        form.kept,
         people,
         chance,
         float(lost.mean()),
@@ -670,11 +680,11 @@ def _alternative(known: Known, drawn: Draws, at: int, chance: float, people: flo
         float(rho_low),
         float(rho_high),
         float(drawn.cost[:, at].mean()),
-        known.cost.unit,
-        known.cost.source,
-        known.flipped,
-        known.source,
-        known.how,
+        form.cost.unit,
+        form.cost.source,
+        form.noise.flipped,
+        form.noise.source,
+        form.noise.how,
     )
 
 

@@ -303,7 +303,9 @@ def measured_costs(
     return {form: measured_cost(by_form[form], by=by, rng=rng, draws=draws) for form in forms}
 
 
-def performance_by_seconds(scores: Sequence[Estimate], seconds: Mapping[str, float]) -> pl.DataFrame:
+def performance_by_seconds(
+    scores: Sequence[Estimate], seconds: Mapping[str, float]
+) -> pl.DataFrame:
     """Scores beside the seconds that their arm's labels took (S2-39): what the report draws.
 
     Columns ``arm``, ``seconds``, ``metric``, ``value``, ``low``, ``high``, of all items against

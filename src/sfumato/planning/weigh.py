@@ -75,7 +75,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class Simulation:
     """What simulated worlds say about each candidate at each noise."""
 
     candidates: tuple[Candidate, ...]
@@ -87,6 +87,19 @@ class Expected:
     dimensions: tuple[int, ...] = field(default=())
     """Of each world."""
 
+    def places(self, candidate: Candidate) -> list[tuple[int, int]]:
+        """How many people were simulated in a form and its k̂, and at which place, fewest first."""
+        found = [
+            (each.people, place)
+            for place, each in enumerate(self.candidates)
+            if (each.form, each.kept) == (candidate.form, candidate.kept)
+        ]
+        if not found:
+            raise DataError(
+                f"Nothing was simulated about {candidate.title}; simulate it, or leave it out."
+            )
+        return sorted(found)
+
 
 def expect(
     candidates: Sequence[Candidate],
@@ -97,7 +110,7 @@ def expect(
     worlds: int = 12,
     noises: Sequence[float] = NOISES,
     rng: np.random.Generator,
-) -> Expected:
+) -> Simulation:
     """ρ of every candidate and noise in each of some simulated worlds.
 
     Worlds take the given ``dimensions`` in turn. All candidates face the same worlds, so what
@@ -120,7 +133,7 @@ def expect(
                 rho[world, which, at] = _or_zero(spearman(gram, truth))
                 both, against = contradictions(answers[0], answers[1])
                 apart[world, which, at] = against.sum() / max(both.sum(), 1)
-    return Expected(
+    return Simulation(
         tuple(candidates),
         np.asarray(noises, dtype=np.float64),
         rho,
@@ -269,19 +282,25 @@ MOST_PEOPLE = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What is known of one form with its k̂."""
+class Noise:
+    """How noisy people are in one form, and how that is known."""
+
+    draws: Array  # (draws,): in spreads of an item's log-probabilities, see ``NOISES``
+    source: Source
+    how: str
+    """What it comes from, in words."""
+    flipped: float | None = None
+    """ε of one answer; None where it is assumed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of one form with its k̂: what an answer costs, and how noisy people are."""
 
     form: str
     kept: int | None
     cost: Cost
-    noise: Array  # (draws,): in units of the spread of log-probabilities
-    flipped: float | None
-    """ε of one answer; None where it is assumed."""
-    source: Source
-    """Of the noise."""
-    how: str
-    """What the noise comes from, in words."""
+    noise: Noise
 
     @property
     def candidate(self) -> Candidate:
@@ -325,11 +344,46 @@ class Spending:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """One column a known form, one row a draw."""
+    """One column per form, one row per draw."""
 
     rho: Array  # (draws, forms)
     cost: Array  # (draws, forms): of the whole collection
     loss: Array  # (draws, forms)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The forms to choose between, and everything else that decides."""
+
+    forms: tuple[Evidence, ...]
+    simulation: Simulation
+    items: int
+    """Of the task."""
+    spending: Spending
+    utility: str | Utility = "linear"
+
+    def draw(self, rng: np.random.Generator) -> Draws:
+        """Correlation, cost and loss of every form in each draw."""
+        draws = len(self.forms[0].noise.draws)
+        world = rng.integers(len(self.simulation.rho), size=draws)  # one for all forms
+        unsure = np.array([_spread(each.cost) for each in self.forms])
+        value = np.array([each.cost.value for each in self.forms])
+        prices = value * np.exp(unsure * rng.standard_normal((draws, len(self.forms))))
+        people = self.spending.people_for(prices)
+        rho = np.stack(
+            [
+                _rho(each, self.simulation, world, people[:, at])
+                for at, each in enumerate(self.forms)
+            ],
+            axis=1,
+        )
+        cost = self.items * prices * people
+        if self.spending.beta is not None:
+            lost = loss(rho, cost, beta=self.spending.beta, utility=self.utility)
+            return Draws(rho, cost, lost)
+        _, worth = utility_named(self.utility)
+        affordable = cost > 0
+        return Draws(rho, cost, np.where(affordable, -worth(rho), np.inf))
 
 
 def people_grid(costs: Sequence[Cost], spending: Spending) -> list[tuple[int, ...]]:
@@ -352,33 +406,6 @@ def people_grid(costs: Sequence[Cost], spending: Spending) -> list[tuple[int, ..
     ]
 
 
-def draw(
-    known: Sequence[Known],
-    expected: Expected,
-    *,
-    items: int,
-    spending: Spending,
-    utility: str | Utility = "linear",
-    rng: np.random.Generator,
-) -> Draws:
-    """Correlation, cost and loss of every form in each draw."""
-    draws = len(known[0].noise)
-    world = rng.integers(len(expected.rho), size=draws)  # one for all forms
-    unsure = np.array([_spread(each.cost) for each in known])
-    value = np.array([each.cost.value for each in known])
-    prices = value * np.exp(unsure * rng.standard_normal((draws, len(known))))
-    people = spending.people_for(prices)
-    rho = np.stack(
-        [_rho(each, expected, world, people[:, at]) for at, each in enumerate(known)], axis=1
-    )
-    cost = items * prices * people
-    if spending.beta is not None:
-        return Draws(rho, cost, loss(rho, cost, beta=spending.beta, utility=utility))
-    _, worth = utility_named(utility)
-    affordable = cost > 0
-    return Draws(rho, cost, np.where(affordable, -worth(rho), np.inf))
-
-
 def probabilities(drawn: Draws) -> Array:
     """How often each form has the least loss, (forms,); never quite 0 or 1.
 
@@ -389,29 +416,23 @@ def probabilities(drawn: Draws) -> Array:
     return np.asarray((often + 0.5) / (n_draws + 0.5 * n_forms))
 
 
-def rho_at(expected: Expected, which: int, world: NDArray[np.int64], noise: Array) -> Array:
+def rho_at(simulation: Simulation, which: int, world: NDArray[np.int64], noise: Array) -> Array:
     """ρ of a candidate in the given worlds, between simulated noises."""
-    grid = expected.noises
+    grid = simulation.noises
     right = np.clip(np.searchsorted(grid, noise), 1, len(grid) - 1)
     share = np.clip((noise - grid[right - 1]) / (grid[right] - grid[right - 1]), 0, 1)
-    table = expected.rho[:, which]
+    table = simulation.rho[:, which]
     return np.asarray((1 - share) * table[world, right - 1] + share * table[world, right])
 
 
-def _rho(known: Known, expected: Expected, world: NDArray[np.int64], people: Array) -> Array:
+def _rho(
+    evidence: Evidence, simulation: Simulation, world: NDArray[np.int64], people: Array
+) -> Array:
     """ρ in each draw, between simulated noises and (on a logarithmic scale) numbers of people."""
-    mine = [
-        (candidate.people, place)
-        for place, candidate in enumerate(expected.candidates)
-        if (candidate.form, candidate.kept) == (known.form, known.kept)
-    ]
-    if not mine:
-        raise DataError(
-            f"Nothing was simulated about {known.candidate.title}; simulate it, or leave it out."
-        )
-    mine.sort()
+    mine = simulation.places(evidence.candidate)
     asked = np.log([many for many, _ in mine])
-    curves = np.stack([rho_at(expected, place, world, known.noise) for _, place in mine], axis=1)
+    noise = evidence.noise.draws
+    curves = np.stack([rho_at(simulation, place, world, noise) for _, place in mine], axis=1)
     wanted = np.clip(np.log(np.maximum(people, 1)), asked[0], asked[-1])
     right = np.clip(np.searchsorted(asked, wanted), min(1, len(mine) - 1), len(mine) - 1)
     left = np.maximum(right - 1, 0)

@@ -23,7 +23,7 @@ from sfumato.learn.examples import Examples
 from sfumato.learn.fit import WEIGHTS
 from sfumato.learn.folds import Split
 from sfumato.learn.mixing import Augmenting, Mixing
-from sfumato.learn.sweep import FinishedCell, FailedCell
+from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated
 from sfumato.scores import Estimate

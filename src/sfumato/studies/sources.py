@@ -52,7 +52,7 @@ from sfumato.studies.cifar_sources import (
     read_as,
     read_judgments,
 )
-from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
+from sfumato.studies.data import MAJORITY, ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Own, Study
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -94,9 +94,10 @@ def _check_names(study: Study, source: Source) -> None:
         ):
             if name:
                 find(table, name, what=what)  # type: ignore[arg-type]
+    held = {**sets, MAJORITY: None}  # of the people that a test is held against first
     tested = [name for test in study.tests for name in test.against]
     for name in (*tested, *(name for ladder in study.ladders for name in ladder)):
-        find(sets, name, what=f"label set to test against for the data {study.data!r}")
+        find(held, name, what=f"label set to test against for the data {study.data!r}")
 
 
 def _judged(
@@ -170,7 +171,9 @@ def _load_digits(study: Study, folder: Path | None) -> StudyData:
 def _load_fashion(study: Study, folder: Path | None) -> StudyData:
     folder = needed_folder(folder, "FashionMNIST-H")
     counts = locate("fashion-mnist-h", "fmh-counts.npy", folder)
-    return _judged(study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h"))
+    return _judged(
+        study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h")
+    )
 
 
 def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyData:
@@ -265,6 +268,14 @@ def _load_own(study: Study, folder: Path | None) -> StudyData:
     )
 
 
+def own_options(given: Own) -> ReadOptions:
+    """How judgments of one's own are read."""
+    return ReadOptions(
+        classes=given.classes or None,
+        question_file=Path(given.question) if given.question else None,
+    )
+
+
 def _own_judgments(study: Study) -> Judgments:
     """What people said, without what the quality rules find, and of so many people per item."""
     given = study.own
@@ -273,11 +284,7 @@ def _own_judgments(study: Study) -> Judgments:
             f"`question` in [own] is for judgments in the format 'sfumato'; files in the format "
             f"{given.format!r} say themselves what was asked."
         )
-    options = ReadOptions(
-        classes=given.classes or None,
-        question_file=Path(given.question) if given.question else None,
-    )
-    found = read_judgments(Path(given.judgments), given.format, options)
+    found = read_judgments(Path(given.judgments), given.format, own_options(given))
     found, _ = apply_rules(found, [rule_with(name) for name in given.exclude])
     if not len(found):
         raise DataError(

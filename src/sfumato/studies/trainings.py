@@ -18,7 +18,7 @@ from sfumato.learn.folds import (
     seventy_thirty_with_held_out,
     stratified_split,
 )
-from sfumato.learn.sweep import Cell, FinishedCell, FailedCell
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
 from sfumato.learn.train import Weights
 from sfumato.studies.arms import target_of
 from sfumato.studies.cell import pretrain, train_and_test

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.learn.sweep import Cell, CellResult, FinishedCell, FailedCell
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.planning.embed import (
     Triplets,
     gnmds_triplets,
@@ -147,7 +147,9 @@ def _worlds(study: Study) -> Worlds:
     return study.worlds
 
 
-def _done(results: Sequence[FinishedCell | FailedCell], function: Callable[..., CellResult]) -> list[FinishedCell]:
+def _done(
+    results: Sequence[FinishedCell | FailedCell], function: Callable[..., CellResult]
+) -> list[FinishedCell]:
     return [
         result
         for result in results

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.folds import Split
-from sfumato.learn.sweep import Cell, CellResult, FinishedCell, FailedCell
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.data import (
     Findings,

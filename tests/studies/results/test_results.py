@@ -10,11 +10,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
-
-from sfumato.cli.commands import app
-from sfumato.errors import DataError, SfumatoError
-from sfumato.scores import Difference
 from sfumato.studies.comparison.told import Claim, judge
 from sfumato.studies.files import read_settings
 from sfumato.studies.results.gather import read_result
@@ -32,6 +27,11 @@ from sfumato.studies.results.settings import configuration_fingerprint, size_of
 from sfumato.studies.results.told import judged_claim
 from sfumato.studies.results.write import write_results
 from sfumato.studies.shipped import STUDIES
+from typer.testing import CliRunner
+
+from sfumato.cli.commands import app
+from sfumato.errors import DataError, SfumatoError
+from sfumato.scores import Difference
 from sfumato.studies.study import study_to_json
 from sfumato.studies.verdicts import Verdict
 

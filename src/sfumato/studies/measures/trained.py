@@ -218,7 +218,7 @@ def _label_numbers(
         own, other = align(mean, original)
         same = own.probs.argmax(axis=1) == other.probs.argmax(axis=1)
         yield ("mode_is_original", ORIGINAL), float(same.mean())
-    yield ("items_learnt", ""), float(len(mean))
+    yield ("items_learnt", ""), len(mean)
     yield from _mixes(run.target)
 
 
@@ -236,7 +236,7 @@ def _mixes(target: Target) -> Iterator[tuple[tuple[str, str], float]]:
     """How many mixed images an arm adds, and how undecided their labels are."""
     if target.augmenting is not None:
         rows = target.augmenting.labels.probs  # of every person, where they are shown one by one
-        yield ("mixes", ""), float(len(target.augmenting))
+        yield ("mixes", ""), len(target.augmenting)
         yield ("mixes_entropy", ""), float(-xlogy(rows, rows).sum(axis=1).mean())
 
 

@@ -1,0 +1,271 @@
+"""``sfumato describe``, ``convert`` and ``data``: what a file holds, and the data sets."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import sfumato.cli.options as given
+from sfumato.cli.printing import (
+    format_number,
+    print_line,
+    print_result,
+    print_table,
+    progress,
+    simulation_mark,
+)
+from sfumato.cli.reading import quality_rules, read_any, read_options
+from sfumato.errors import DataError
+
+data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
+
+WhatIf = Annotated[
+    str,
+    typer.Option("--what-if", help="Quality rules to try, comma-separated (docs/quality.md)."),
+]
+CompareAggregators = Annotated[
+    bool,
+    typer.Option("--compare-aggregators", help="Score aggregators by held-out vote log-loss."),
+]
+AnyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
+ToFormat = Annotated[str, typer.Option("--to", help="The format to write (docs/formats.md).")]
+DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
+
+
+def describe(
+    file: given.File,
+    format_: given.Format = "sfumato",
+    classes: given.Classes = None,
+    question: given.QuestionKind = None,
+    rules: WhatIf = "",
+    compare: CompareAggregators = False,
+    strict: given.Strict = False,
+    key: given.Key = None,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
+) -> None:
+    """What was collected: people, times, agreement, repeats, oddities, exclusions."""
+    import numpy as np
+
+    from sfumato.judgments.judgments import Judgments
+    from sfumato.labels.describe import describe as describe_judgments
+    from sfumato.labels.describe import describe_other, score_aggregators
+
+    found = read_any(file, format_, read_options(classes, question, key), strict)
+    if not isinstance(found, Judgments):
+        print_result(describe_other(found), as_json, _print_other)
+        return
+    rng = np.random.default_rng(seed)
+    description = describe_judgments(found, rules=quality_rules(rules), rng=rng)
+    if compare:
+        with progress("Scoring aggregators"):
+            description["aggregators"] = score_aggregators(found, rng=rng)
+    print_result({"file": file.name, **description}, as_json, _print_description)
+
+
+def convert(
+    file: given.File,
+    output: AnyOutput,
+    to: ToFormat,
+    format_: given.Format = "sfumato",
+    classes: given.Classes = None,
+    question: given.QuestionKind = None,
+    strict: given.Strict = False,
+    key: given.Key = None,
+) -> None:
+    """Read judgments in one format and write them in another."""
+    from sfumato.judgments.formats import write
+
+    found = read_any(file, format_, read_options(classes, question, key), strict)
+    write(found, output, to)
+    typer.echo(f"Wrote {len(found):,} judgments to {output}.")
+
+
+@data_app.command("list")
+def data_list(as_json: given.AsJson = False) -> None:
+    """The data sets, with their licences and whether they are here."""
+    from sfumato.data import listing
+
+    print_result({"datasets": listing()}, as_json, _print_datasets)
+
+
+@data_app.command("get")
+def data_get(
+    name: DatasetName,
+) -> None:
+    """Fetch the files of a data set that are missing, and check them."""
+    from sfumato.data import get, path
+
+    with progress(f"Fetching {name}") as advance:
+        fetched = get(name, advance)
+    typer.echo(f"{name} is in {path(name)}. {fetched.note}")
+
+
+@data_app.command("check")
+def data_check(
+    name: DatasetName,
+    as_json: given.AsJson = False,
+) -> None:
+    """Compare the files of a data set with their checksums."""
+    from sfumato.data import check
+
+    rows = check(name)
+    print_result({"files": rows}, as_json, _print_files)
+    if any(row["state"] != "present" for row in rows):
+        raise DataError(f"Some files of {name} are missing or changed (see above).")
+
+
+@data_app.command("path")
+def data_path(
+    name: DatasetName,
+) -> None:
+    """Where the files of a data set are, or would be."""
+    from sfumato.data import path
+
+    typer.echo(str(path(name)))
+
+
+def _print_description(found: Mapping[str, Any]) -> None:
+    """Everything ``describe`` found out about judgments."""
+    question = found["question"]
+    classes = f"{len(question['classes'])} classes"
+    print_line(f"{found['file']}: {question['kind']}, {classes}{simulation_mark(found)}")
+    who = f"{found['people']:,} people" if found["people"] else "people not recorded"
+    print_line(f"{found['judgments']:,} answers, {who}, {found['items']:,} items")
+    views = ", ".join(f"{name} {count:,}" for name, count in found["views"].items())
+    print_line(f"views: {views}; {found['selected']:,} answers make labels")
+    print_table(
+        "Spread",
+        ("", "min", "median", "mean", "max"),
+        [
+            (name, *(format_number(spread[key]) for key in ("min", "median", "mean", "max")))
+            for name, spread in _spreads(found)
+        ],
+    )
+    print_table("Numbers", ("", "value", "95 % interval"), _numbers(found))
+    _oddities(found)
+    _set_aside(found)
+    _exclusions(found)
+    if "aggregators" in found:
+        _aggregators(found["aggregators"])
+
+
+def _print_other(found: Mapping[str, Any]) -> None:
+    """A description of comparisons or mixes: names and numbers."""
+    print_line(f"{found['what']}: {found['judgments']:,} answers, {found['people']:,} people")
+    print_table(
+        "Numbers", ("", "value"), [(name, format_number(value)) for name, value in found["numbers"]]
+    )
+    _set_aside(found)
+
+
+def _print_datasets(found: Mapping[str, Any]) -> None:
+    """The table of data sets."""
+    rows = [
+        (row["name"], row["present"], row["licence"], row["about"]) for row in found["datasets"]
+    ]
+    print_table("Data sets", ("name", "here", "licence", "what"), rows)
+
+
+def _print_files(found: Mapping[str, Any]) -> None:
+    """The files of one data set and their state."""
+    print_table("Files", ("file", "state"), [(row["file"], row["state"]) for row in found["files"]])
+
+
+def _spreads(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    taken = found["times"] or {}
+    named = [
+        ("answers per item", found["per_item"]),
+        ("answers per person", found["per_person"]),
+        ("median seconds per person", taken.get("median_by_person")),
+        ("median seconds per item", taken.get("median_by_item")),
+    ]
+    return [(name, spread) for name, spread in named if spread]
+
+
+def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    rows: list[tuple[str, str, str]] = []
+    taken, right, again = found["times"], found["accuracy"], found["repeats"]
+    if taken:
+        rows.append(("median seconds per answer", format_number(taken["median"]), ""))
+    if right:
+        rows.append(("top choice equals the known class", f"{right['top1']:.2%}", ""))
+        rows.append(("known class among the top two", f"{right['top2']:.2%}", ""))
+    if again:
+        rows.append(
+            (f"changed top choice in {again['pairs']} repeats", _share(again["changed"]), "")
+        )
+        rows.append(("change of probability, points", format_number(again["points"]), ""))
+        rows.append(_measured(again["within_person"]))
+    rows.extend(_measured(measure) for measure in found["agreement"])
+    labels = found["labels"]
+    rows.extend(
+        (f"{name.replace('_', ' ')} ({labels['recipe']})", format_number(value), "")
+        for name, value in labels.items()
+        if name != "recipe"
+    )
+    return rows
+
+
+def _measured(measure: Mapping[str, Any]) -> tuple[str, str, str]:
+    low, high = format_number(measure["low"]), format_number(measure["high"])
+    return measure["name"], format_number(measure["value"]), f"{low} to {high}"
+
+
+def _oddities(found: Mapping[str, Any]) -> None:
+    rows = [
+        (row["name"], f"{row['count']:,}", f"item {row['examples'][0]['item']}", row["about"])
+        for row in found["oddities"]
+    ]
+    print_table("Oddities", ("name", "answers", "for example", "what"), rows)
+
+
+def _set_aside(found: Mapping[str, Any]) -> None:
+    rejected = found["rejected"]
+    if rejected["count"]:
+        rows = [(f"{row['count']:,}", row["field"], row["reason"]) for row in rejected["reasons"]]
+        print_table("Rows set aside", ("rows", "field", "reason"), rows)
+        for example in rejected["examples"]:
+            print_line(f"  {example}")
+    rows = [(f"{row['count']:,}", row["what"], row["example"]) for row in found["remarks"]]
+    print_table("Noticed while reading", ("times", "what", "for example"), rows)
+
+
+def _exclusions(found: Mapping[str, Any]) -> None:
+    if not found["exclusions"]:
+        return
+    named = {
+        "rule": "rule",
+        "people": "people dropped",
+        "answers": "answers dropped",
+        "fewer": "items with fewer answers",
+        "emptied": "with none",
+        "mean_before": "answers per item",
+        "mean_after": "after",
+        "majority_changed": "majority changed",
+    }
+    rows = [tuple(_cell(row[name]) for name in named) for row in found["exclusions"]]
+    print_table("What if these rules were applied", list(named.values()), rows)
+
+
+def _aggregators(scored: Sequence[Mapping[str, Any]]) -> None:
+    rows = [
+        (
+            row["aggregator"],
+            row["estimand"],
+            format_number(row["log_loss"]),
+            f"{format_number(row['low'])} to {format_number(row['high'])}",
+        )
+        for row in scored
+    ]
+    header = ("aggregator", "estimates", "held-out log-loss", "over splits")
+    print_table("Aggregators by how well they predict votes they have not seen", header, rows)
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else format_number(value)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2%}"
