@@ -38,8 +38,13 @@ SECTIONS: dict[str, SectionMaker] = {
     "scores": trained.scores,
     "agreement": trained.agreement,
     "confidence": trained.confidence,
+    "modes": audit.modes,
+    "calibration": audit.calibration,
+    "robustness": audit.robustness,
     "doubt": audit.doubt,
+    "learning": audit.learning,
     "single_items": audit.single_items,
+    "pictures": audit.pictures,
     "arms": trained.arms,
     "simulated": worlds.simulated,
     "recovered": worlds.recovered,
@@ -87,6 +92,7 @@ def summary(run: RunFolder) -> list[Finding]:
     if not found:
         found = _differences(run)
     found += [Finding(sentence, "caution") for sentence in run.info["missing"]]
+    found += audit.leak_cautions(run)
     if run.study.worlds is not None:
         found.append(Finding(worlds.CAUTION, "caution"))
     if "failed" in run.tables:
