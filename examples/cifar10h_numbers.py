@@ -30,7 +30,7 @@ def main(data: Path) -> None:
     print("CIFAR-10H")
     print(f"  votes                            {votes.weight.sum():,.0f}")
     print(
-        f"  votes an image                   {votes.weight.min():.0f} to {votes.weight.max():.0f}"
+        f"  votes per image                   {votes.weight.min():.0f} to {votes.weight.max():.0f}"
     )
     print(f"  mass on at most two labels       {few:.2%} of images")
     print(f"  non-max mass                     {non_max_mass(votes).mean():.4f}")

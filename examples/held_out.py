@@ -23,7 +23,7 @@ SETS = {
 
 
 def main(data: Path) -> None:
-    """Print one line a data set."""
+    """Print one line per data set."""
     print(f"{'data set':12}" + "".join(f"{name:>16}" for name in NAMES))
     for name, (path, format_name) in SETS.items():
         judgments = read(data / path, format_name, ReadOptions())

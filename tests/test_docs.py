@@ -17,10 +17,6 @@ from typing import Any
 import polars as pl
 import pytest
 import typer.main
-from sfumato.studies.results.page import markdown_table, took
-from sfumato.studies.results.result import CONTROLS
-from sfumato.studies.results.scoreboard import stored_results
-from sfumato.studies.shipped import STUDIES
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
@@ -28,7 +24,7 @@ from sfumato.data import DATASETS
 from sfumato.evaluation.attacks import ATTACKS
 from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.score import SEED_TESTS
+from sfumato.evaluation.trials import SEED_TESTS
 from sfumato.judgments.formats import FORMATS
 from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import QUESTIONS
@@ -42,10 +38,20 @@ from sfumato.learn.published import PUBLISHED
 from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
-from sfumato.studies.arms import ARMS
+from sfumato.reporting.page import duration, markdown_table
+from sfumato.studies.arms import LABELS, PERSONS
+from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.sources import SOURCES
-from sfumato.studies.study import Own, Simulated, Study, read_study
-from sfumato.studies.verdicts import counted
+from sfumato.studies.study import (
+    Arm,
+    Collection,
+    Own,
+    SimulatedPeople,
+    Study,
+    read_study,
+    shipped_names,
+)
+from sfumato.studies.verdicts import counts_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -106,9 +112,9 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "test": SEED_TESTS,
     "attack": ATTACKS,
     "corruption": CORRUPTIONS,
-    "study": STUDIES,
+    "study": dict.fromkeys(shipped_names()),
     "data source of studies": SOURCES,
-    "arm": ARMS,
+    "arm": {**LABELS, **PERSONS},
     "form of answer": FORMS,
     "utility": UTILITIES,
     "measure of a label's error": MEASURES,
@@ -164,20 +170,19 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     tmp_path: Path,
 ) -> None:
     page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+    own_page = (ROOT / "docs" / "your-own-data.md").read_text(encoding="utf-8")
     block = page.split("```toml\n")[1].split("```")[0]
     path = tmp_path / "clinic.toml"
     path.write_text(block, encoding="utf-8")
 
     assert read_study(path).own.size == (32, 32)
-    names = [
-        *Study.__dataclass_fields__,
-        *Own.__dataclass_fields__,
-        *Simulated.__dataclass_fields__,
-    ]
+    kinds = (Study, Arm, SimulatedPeople, Collection)
+    names = [name for kind in kinds for name in kind.model_fields]
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
+    assert [name for name in Own.model_fields if f"`{name}`" not in own_page] == []
 
 
-RESULTS = {one["name"]: one for one in stored_results(ROOT / "docs" / "results")}
+RESULTS = {one["name"]: one for one in read_results(ROOT / "docs" / "results")}
 
 
 def claims_of(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -209,16 +214,16 @@ def test_readme_tells_results_as_the_files_do() -> None:
         )
     verdicts = (claim["verdict"] for one in RESULTS.values() for claim in claims_of(one))
 
-    expected = f"{counted(verdicts)}\n\n{markdown_table(pl.DataFrame(rows))}"
+    expected = f"{counts_text(verdicts)}\n\n{markdown_table(pl.DataFrame(rows))}"
     kept_true(ROOT / "README.md", expected)
 
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_page_of_a_study_tells_how_its_claims_came_out(name: str) -> None:
     result = RESULTS[name]
-    verdicts = counted(claim["verdict"] for claim in claims_of(result))
+    verdicts = counts_text(claim["verdict"] for claim in claims_of(result))
     link = f"[Every claim with ours, the interval and the verdict](../results/{name}.md)"
-    run = f"size {result['size']}, {took(result['seconds'])}"
+    run = f"size {result['size']}, {duration(result['seconds'])}"
     seeds = f", {result['seeds']} seeds" if result["seeds"] is not None else ""
 
     expected = f"{verdicts}\n{link}; {run}{seeds}.\n"

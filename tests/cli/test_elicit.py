@@ -45,7 +45,7 @@ def test_folder_classes_and_question_make_a_study(
     )
 
     assert result.exit_code == 0
-    assert "top-two about 6 images, 4 people each, 6 trials a person" in result.stdout
+    assert "top-two about 6 images, 4 people each, 6 trials per person" in result.stdout
     assert f"sfumato elicit serve {folder}" in result.stdout
     study = open_study(folder)
     assert study.per_item == 4

@@ -100,7 +100,7 @@ def test_status_is_a_text_or_json(study: Path) -> None:
 
     assert "pets: choose-one, open" in text
     assert "people: 2 entered; 2 finished, 1 excluded" in text
-    assert "people an item: 1 to 1, median 1; 0 of 6 have all they need" in text
+    assert "people per item: 1 to 1, median 1; 0 of 6 have all they need" in text
     assert "time: 4 s an answer (median), 0.6 min a session" in text
     assert found["answers"] == {"first": 12, "repeat": 2}
     assert found["hourly_pay"]["amount"] == pytest.approx(3600 / 35, abs=0.01)

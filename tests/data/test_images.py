@@ -84,7 +84,7 @@ def test_take_carries_everything_along_in_the_given_order(order: list[str], coun
 
 
 def test_take_names_an_item_without_picture() -> None:
-    with pytest.raises(DataError, match=r"no picture of item 'nobody' \(1 of 2 have none\)"):
+    with pytest.raises(DataError, match=r"no picture of item 'nobody' \(1 of 2 without one\)"):
         image_set().take(["i0", "nobody"])
 
 
@@ -105,7 +105,7 @@ def test_splits_can_be_drawn_anew() -> None:
     redrawn = images.with_splits({"i0": "b", "i1": "a", "i2": "b", "unused": "a"})
 
     assert redrawn.in_split("b").items == ("i0", "i2")
-    with pytest.raises(DataError, match=r"'i1' is in no split \(2 of 3 are in none\)"):
+    with pytest.raises(DataError, match=r"'i1' is in no split \(2 of 3 in none\)"):
         images.with_splits({"i0": "a"})
 
 

@@ -109,7 +109,7 @@ def test_counts_that_are_no_whole_numbers_are_refused_with_their_place(bad: floa
 
 
 def test_counts_that_are_no_table_are_refused() -> None:
-    with pytest.raises(DataError, match="expected a row an item"):
+    with pytest.raises(DataError, match="expected a row per item"):
         checked_counts(np.array([1, 2]))
 
 

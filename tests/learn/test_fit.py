@@ -37,7 +37,7 @@ def problem() -> tuple[Examples, LabelSet, Split]:
 
 
 def people(labels: LabelSet) -> CrowdLabels:
-    """Two people an item: one is sure, the other is half in doubt."""
+    """Two people per item: one is sure, the other is half in doubt."""
     item = np.repeat(np.arange(len(labels)), 2)
     annotator = np.tile([0, 1], len(labels))
     probs = np.where(annotator[:, None] == 0, labels.probs[item], 0.5 * labels.probs[item] + 0.25)

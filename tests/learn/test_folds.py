@@ -181,7 +181,7 @@ def test_a_class_that_is_only_in_a_test_fold_is_named() -> None:
 
 
 def test_an_item_without_a_stratum_is_named() -> None:
-    with pytest.raises(DataError, match=r"Item '60' has no stratum \(1 of 61 have none\)"):
+    with pytest.raises(DataError, match=r"Item '60' has no stratum \(1 of 61 without one\)"):
         k_folds([*ITEMS, "60"], 5, strata=STRATA, rng=rng_of())
 
 

@@ -234,7 +234,7 @@ MAKE: dict[str, Callable[[str], Targets]] = {
 
 @pytest.mark.parametrize("kind", MAKE)
 def test_an_item_without_a_label_is_named(kind: str) -> None:
-    with pytest.raises(DataError, match=r"Item 'd' has no label \(1 of 4 items have none\)"):
+    with pytest.raises(DataError, match=r"Item 'd' has no label \(1 of 4 items without one\)"):
         MAKE[kind]("abcd")
 
 

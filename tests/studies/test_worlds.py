@@ -239,7 +239,9 @@ def test_table_of_claims_has_a_column_for_each_number_of_dimensions(tmp_path: Pa
 def test_command_runs_a_grid_and_counts_worlds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def instead(cells: Sequence[Cell], folder: Path, **options: Any) -> list[FinishedCell | FailedCell]:
+    def instead(
+        cells: Sequence[Cell], folder: Path, **options: Any
+    ) -> list[FinishedCell | FailedCell]:
         options["progress"](Progress(total=4, found=0, done=1, failed=0, seconds=2.0, work=9.0))
         raise DataError(f"{len(cells)} cells")
 
@@ -289,7 +291,9 @@ def test_failed_worlds_are_told_and_the_rest_is_kept(
 ) -> None:
     sweep = running.run_sweep
 
-    def one_fails(cells: Sequence[Cell], place: Path, **options: Any) -> list[FinishedCell | FailedCell]:
+    def one_fails(
+        cells: Sequence[Cell], place: Path, **options: Any
+    ) -> list[FinishedCell | FailedCell]:
         results = sweep(cells, place, **options)
         return [FailedCell(cells[0], "0" * 64, "out of memory"), *results[1:]]
 

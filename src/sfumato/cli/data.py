@@ -188,7 +188,7 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = []
     taken, right, again = found["times"], found["accuracy"], found["repeats"]
     if taken:
-        rows.append(("median seconds an answer", format_number(taken["median"]), ""))
+        rows.append(("median seconds per answer", format_number(taken["median"]), ""))
     if right:
         rows.append(("top choice equals the known class", f"{right['top1']:.2%}", ""))
         rows.append(("known class among the top two", f"{right['top2']:.2%}", ""))
@@ -241,7 +241,7 @@ def _exclusions(found: Mapping[str, Any]) -> None:
         "answers": "answers dropped",
         "fewer": "items with fewer answers",
         "emptied": "with none",
-        "mean_before": "answers an item",
+        "mean_before": "answers per item",
         "mean_after": "after",
         "majority_changed": "majority changed",
     }

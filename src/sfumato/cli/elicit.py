@@ -83,7 +83,7 @@ def new(
     per_item: Annotated[
         int | None, typer.Option("--per-item", help="How many people answer about an item.")
     ] = None,
-    trials: Annotated[int | None, typer.Option("--trials", help="Main trials a person.")] = None,
+    trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
     assign: Annotated[
@@ -454,7 +454,7 @@ def _tell(folder: Path) -> None:
     shown = len(list((folder / IMAGES).iterdir()))
     typer.echo(
         f"Made {folder}: {study.form} about {shown:,} images, {study.per_item} people each, "
-        f"{study.layout.trials_per_person} trials a person."
+        f"{study.layout.trials_per_person} trials per person."
     )
     typer.echo(
         f"Next: read {folder / SETTINGS} and replace its consent by your own, then\n"
@@ -499,7 +499,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         f"{found['study']}: {found['form']}, {'closed' if found['closed'] else 'open'}",
         f"people: {people['entered']:,} entered" + (f"; {others}" if others else ""),
         f"answers: {views or 'none yet'}" + (f"; {found['late']:,} late" if found["late"] else ""),
-        f"people an item: {items['min']} to {items['max']}, median {items['median']:g}; "
+        f"people per item: {items['min']} to {items['max']}, median {items['median']:g}; "
         f"{items['at_target']:,} of {items['stimuli']:,} have all they need",
         f"signs: {flags or 'none'}",
     ]

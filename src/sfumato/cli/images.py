@@ -73,7 +73,7 @@ def mix(
     table: PictureTable = None,
     split: PictureSplit = None,
     items: Annotated[
-        Path | None, typer.Option("--items", help="Text file: only these items, one a line.")
+        Path | None, typer.Option("--items", help="Text file: only these items, one per line.")
     ] = None,
     mixes: Annotated[
         Path | None, typer.Option("--mixes", help="Make the mixes of this table, draw none.")

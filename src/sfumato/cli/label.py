@@ -76,7 +76,7 @@ Exclude = Annotated[
     str, typer.Option("--exclude", help="Quality rules to apply first, comma-separated.")
 ]
 PerAnnotator = Annotated[
-    bool, typer.Option("--per-annotator", help="One row a judgment instead of an item.")
+    bool, typer.Option("--per-annotator", help="One row per judgment, not per item.")
 ]
 Aggregate = Annotated[
     str | None,
@@ -100,7 +100,7 @@ SimulatorName = Annotated[
 SeenLabels = Annotated[
     Path, typer.Option("--labels", help="The label distributions that people would see.")
 ]
-PerItem = Annotated[int, typer.Option("--per-item", help="Answers an item.")]
+PerItem = Annotated[int, typer.Option("--per-item", help="Answers per item.")]
 People = Annotated[
     int | None, typer.Option("--people", help="How many simulated people take turns.")
 ]
@@ -348,7 +348,7 @@ def _summarise(judgments: "Judgments", made: "Labelling", *, per_annotator: bool
         "settings": settings,
         "aggregate": None if per_annotator else aggregate,
         "estimand": None if per_annotator else made.aggregation.estimand,
-        "hint": f"Few votes an item: --aggregate {better} predicts further votes better."
+        "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
         if few
         else "",
     }
@@ -366,7 +366,7 @@ def _print_labelling(found: Mapping[str, Any]) -> None:
         print_line(f"  {count:,} {reason}")
     for rule, people, answers in found["excluded"]:
         print_line(f"  rule {rule}: {people:,} people, {answers:,} answers excluded")
-    how = "one row a judgment, not aggregated"
+    how = "one row per judgment, not aggregated"
     if found["aggregate"]:
         how = f"aggregated by {found['aggregate']}, which estimates {found['estimand']!r}"
     print_line(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")

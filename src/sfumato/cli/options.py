@@ -8,7 +8,8 @@ import typer
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgments.")]
 Format = Annotated[str, typer.Option("--format", help="What kind of file it is (docs/formats.md).")]
 Classes = Annotated[
-    Path | None, typer.Option("--classes", help="Text file with the classes in order, one a line.")
+    Path | None,
+    typer.Option("--classes", help="Text file with the classes in order, one per line."),
 ]
 QuestionKind = Annotated[
     str | None, typer.Option("--question", help="What was asked, where the file does not say.")

@@ -39,14 +39,16 @@ Errors = Annotated[
 ]
 Pilots = Annotated[
     list[str] | None,
-    typer.Option("--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form a file."),
+    typer.Option(
+        "--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form per file."
+    ),
 ]
 Shared = Annotated[bool, typer.Option("--shared", help="Only items that all pilots are about.")]
 Beta = Annotated[
     float | None, typer.Option("--beta", help="What a unit of cost is worth in utility.")
 ]
 Budget = Annotated[float | None, typer.Option("--budget", help="What may be spent on an item.")]
-People = Annotated[int, typer.Option("--people", min=1, help="People an item, with --beta.")]
+People = Annotated[int, typer.Option("--people", min=1, help="People per item, with --beta.")]
 Utility = Annotated[str, typer.Option("--utility", help="How recovered similarity is valued.")]
 Known = Annotated[
     Path | None,
@@ -209,7 +211,7 @@ def _whole(text: str) -> int:
 
 
 def _show(found: dict[str, Any], advice: "Advice") -> None:
-    kept = "" if advice.kept is None else f" with {advice.kept} classes an answer"
+    kept = "" if advice.kept is None else f" with {advice.kept} classes per answer"
     sure = "" if advice.probability is None else f" (probability {advice.probability:.2f})"
     print_line(f"Collect {advice.form} answers{kept}{sure}.")
     for reason in advice.reasons:
@@ -224,7 +226,7 @@ def _show(found: dict[str, Any], advice: "Advice") -> None:
         )
         for each in advice.alternatives
     ]
-    header = ("form", "probability", "people an item", "similarity recovered", "cost of all")
+    header = ("form", "probability", "people per item", "similarity recovered", "cost of all")
     print_table("Alternatives, by simulated people", header, rows)
     information = [
         (form, f"{each['constraints']:,}", f"{each['ratio']:.4f}")

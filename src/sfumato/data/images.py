@@ -70,7 +70,7 @@ class ImageSet:
         if missing:
             raise DataError(
                 f"There is no picture of item {missing[0]!r} "
-                f"({len(missing)} of {len(items)} have none)."
+                f"({len(missing)} of {len(items)} without one)."
             )
         return self._rows(np.array([position[item] for item in items], dtype=np.int64))
 
@@ -87,7 +87,7 @@ class ImageSet:
         missing = [item for item in self.items if item not in splits]
         if missing:
             raise DataError(
-                f"Item {missing[0]!r} is in no split ({len(missing)} of {len(self)} are in none)."
+                f"Item {missing[0]!r} is in no split ({len(missing)} of {len(self)} in none)."
             )
         return replace(self, split=tuple(splits[item] for item in self.items))
 

@@ -136,7 +136,7 @@ def _matched(
     if unlabelled:
         raise DataError(
             f"{unlabelled[0]} in {pictures.name} has no row in {table.name} ({len(unlabelled)} of "
-            f"{len(names)} pictures have none). Add it, or take the picture away."
+            f"{len(names)} pictures without one). Add it, or take the picture away."
         )
     return members
 

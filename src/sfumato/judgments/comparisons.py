@@ -83,7 +83,7 @@ COMPARISON_QUESTIONS: dict[str, ComparisonQuestion] = {
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """A table with the columns of its kind in ``COMPARISON_COLUMNS``, one row an answer."""
+    """A table with the columns of its kind in ``COMPARISON_COLUMNS``, one row per answer."""
 
     question: ComparisonQuestion
     table: pl.DataFrame

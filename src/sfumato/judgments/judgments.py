@@ -1,4 +1,4 @@
-"""The answers of people as one tidy table: one row an answer, the question beside it."""
+"""The answers of people as one tidy table: one row per answer, the question beside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -167,7 +167,7 @@ def mark_duplicates(judgments: Judgments) -> NDArray[np.bool_]:
 
 
 def select(judgments: Judgments, keep: Sequence[str] = ()) -> Judgments:
-    """The judgments that labels are made from: first views, each person once an item.
+    """The judgments that labels are made from: first views, each person once per item.
 
     ``keep`` may name ``repeats``, ``checks``, ``practice`` and ``duplicates`` to leave them in.
     """

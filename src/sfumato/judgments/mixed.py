@@ -142,7 +142,7 @@ def mixed_images(
     if missing:
         raise DataError(
             f"There is no image of item {min(missing)!r}, which is to be mixed "
-            f"({len(missing)} have none)."
+            f"({len(missing)} without one)."
         )
     made = []
     for mix in mixes:

@@ -37,7 +37,7 @@ MIX_COLUMNS: dict[str, pl.DataType] = {
 
 @dataclass(frozen=True, eq=False)
 class MixJudgments:
-    """A table with the columns of ``MIX_COLUMNS``, one row an answer.
+    """A table with the columns of ``MIX_COLUMNS``, one row per answer.
 
     A mix is ``shown`` × first image + (1 − ``shown``) × second image, in pixels. In the
     task ``infer`` people see it and state the share they ``perceived``. In the midpoint

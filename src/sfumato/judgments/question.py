@@ -105,7 +105,7 @@ QUESTIONS: dict[str, Preset] = {
         "How well does each category match the image, from 0 (not at all matching) to 1 "
         "(completely matching)?",
         {"scale": 1},
-        "one slider a class (S1-01)",
+        "one slider per class (S1-01)",
     ),
     "typicality": Preset(
         "How typical is this image of {class}, from “Not at all typical” to “Extremely typical”?",

@@ -314,7 +314,7 @@ def _asked(question: Question) -> Sequence[str]:
             | "ranking"
             | "confidence"
         ):
-            raise AssertionError("only sliders ask one number a class")
+            raise AssertionError("only sliders ask one number per class")
         case _:
             assert_never(question.kind)
 

@@ -123,7 +123,7 @@ def krippendorff_interval(
 ) -> Agreement:
     """Krippendorff's alpha for numbers such as sliders, from variances alone.
 
-    ``values`` holds one number a judgment, or one row of sliders a judgment, each slider of an
+    ``values`` holds one number per judgment, or one row of sliders per judgment, each slider of an
     item then being rated on its own; NaN is "not answered". With SS the sum of squares around
     the mean, α = 1 − (n−1)/n · Σᵤ nᵤ SSᵤ/(nᵤ−1) / SS, over what was rated twice or more.
 

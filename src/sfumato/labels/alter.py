@@ -126,7 +126,7 @@ def softmax_votes(votes: Votes, T: float = 1.0) -> LabelSet:
 def random_labels(
     items: Sequence[str], classes: Sequence[str], *, rng: np.random.Generator
 ) -> LabelSet:
-    """A control: one uniform draw a class, normalised, for each item (S2-23)."""
+    """A control: one uniform draw per class, normalised, for each item (S2-23)."""
     draws = rng.random((len(items), len(classes)))
     step = Step("random labels")
     return LabelSet(tuple(items), tuple(classes), _shares(draws), provenance=(step,))
@@ -398,7 +398,7 @@ def _refuse_empty(labels: LabelSet, empty: NDArray[np.bool_]) -> None:
     if empty.any():
         raise DataError(
             f"Item {labels.items[int(empty.argmax())]!r} has no mass on the classes that are kept "
-            f"({int(empty.sum())} of {len(labels)} items have none). Keep more classes, or use "
+            f"({int(empty.sum())} of {len(labels)} items without any). Keep more classes, or use "
             'emptied="others" to spread their mass over the dropped ones.'
         )
 
@@ -409,7 +409,7 @@ def _checked_similarity(labels: LabelSet, similarity: NDArray[np.float64]) -> ND
     if similarity.shape != (n_items, n_items) or n_items < 2:
         raise DataError(
             f"There are {n_items} items but similarities of shape {similarity.shape}; expected "
-            "one row and one column an item, and two items or more."
+            "one row and one column per item, and two items or more."
         )
     if not np.isfinite(similarity).all() or not np.allclose(similarity, similarity.T):
         raise DataError(
@@ -433,7 +433,7 @@ def _mutual_information(first: NDArray[np.int64], second: NDArray[np.int64], bin
     return float((joint[seen] * np.log(joint[seen] / apart[seen])).sum())
 
 
-# Turn many judgments an item into few, as if fewer people had been asked (S3-11).
+# Turn many judgments per item into few, as if fewer people had been asked (S3-11).
 #
 # Both functions draw without replacement. Single judgments are drawn where they are known;
 # for votes the table of counts is enough, because votes for one class are interchangeable.
@@ -505,7 +505,7 @@ def checked_counts(
     """
     table = np.asarray(counts)
     if table.ndim != 2:
-        raise DataError(f"The counts have shape {table.shape}; expected a row an item.")
+        raise DataError(f"The counts have shape {table.shape}; expected a row per item.")
     bad = ~(np.isfinite(table) & (table >= 0) & (table == np.rint(table)))
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -520,7 +520,7 @@ def _check_enough(
     M: int, fewer: WhenFewer, *, short: NDArray[np.intp], where: str, sizes: NDArray[np.int64]
 ) -> None:
     if M < 1:
-        raise DataError(f"{M} judgments an item were asked for; ask for 1 or more.")
+        raise DataError(f"{M} judgments per item were asked for; ask for 1 or more.")
     match fewer:
         case "keep":
             return

@@ -1,4 +1,4 @@
-"""Turn two label sets over the same items into distances, one an item, or a correlation.
+"""Turn two label sets over the same items into distances, one per item, or a correlation.
 
 The second set is brought into the item and class order of the first, and may hold more items.
 """
@@ -17,7 +17,7 @@ from sfumato.labels.labelset import LabelSet, align
 from sfumato.labels.signals import entropy
 from sfumato.stats import ROUNDING, pearson, spearman
 
-# Turn two arrays of probability rows into one distance a row.
+# Turn two arrays of probability rows into one distance per row.
 #
 # These work on bare arrays, so that label sets (``compare``) and single judgments
 # (``agreement``) share one definition. Everything logarithmic is in nats.
@@ -67,7 +67,7 @@ def jensen_shannon_rows(first: Rows, second: Rows) -> NDArray[np.float64]:
     return (kl_rows(first, middle) + kl_rows(second, middle)) / 2
 
 
-# Turn two label sets over the same items into distances, one an item, or a correlation.
+# Turn two label sets over the same items into distances, one per item, or a correlation.
 
 PerItem = NDArray[np.float64]  # (items,)
 
@@ -227,7 +227,7 @@ def _checked_cost(cost: NDArray[np.float64], classes: tuple[str, ...]) -> NDArra
     if cost.shape != (len(classes), len(classes)):
         raise DataError(
             f"There are {len(classes)} classes but costs of shape {cost.shape}; "
-            "expected one row and one column a class."
+            "expected one row and one column per class."
         )
     if not np.isfinite(cost).all() or (cost < 0).any() or np.diag(cost).any():
         bad = ~np.isfinite(cost) | (cost < 0) | ((cost != 0) & np.eye(len(classes), dtype=np.bool_))

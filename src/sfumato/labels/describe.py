@@ -104,7 +104,7 @@ def describe_other(found: Comparisons | MixJudgments) -> dict[str, Any]:
         (f"{view} views", count) for view, count in sorted(Counter(table["view"].to_list()).items())
     ]
     if "seconds" in table.columns and table["seconds"].drop_nulls().len():
-        numbers.append(("median seconds an answer", table["seconds"].median()))
+        numbers.append(("median seconds per answer", table["seconds"].median()))
     if isinstance(found, MixJudgments):
         numbers.extend(_by_shown(found))
     return {

@@ -1,4 +1,4 @@
-"""Read and write labels: ``item`` (and ``annotator``), then one column a class.
+"""Read and write labels: ``item`` (and ``annotator``), then one column per class.
 
 Parquet and CSV hold nothing else, so that any tool can read them. What else is known
 (provenance, how many judgments stand behind each row) is in a JSON file beside them.
@@ -38,7 +38,7 @@ def read_item_table(path: Path, *, what: str) -> pl.DataFrame:
         raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
     if "item" not in table.columns:
         raise DataError(
-            f"{path.name} has no column 'item'. {what} has item, then one column a class."
+            f"{path.name} has no column 'item'. {what} has item, then one column per class."
         )
     return table.with_columns(pl.col("item").cast(pl.String))
 
@@ -67,7 +67,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         raise DataError(f"{path.name} cannot be read: {error}.") from None
 
 
-# Read and write labels: ``item`` (and ``annotator``), then one column a class.
+# Read and write labels: ``item`` (and ``annotator``), then one column per class.
 
 SUFFIXES = (".parquet", ".csv")
 
@@ -81,7 +81,7 @@ def check_output(path: Path) -> None:
 
 
 def to_table(labels: LabelSet | CrowdLabels) -> pl.DataFrame:
-    """The labels as a table: item, for ``CrowdLabels`` the annotator, then one column a class."""
+    """The labels as a table: item, for ``CrowdLabels`` the annotator, then one column per class."""
     reserved = [name for name in labels.classes if name in ("item", "annotator")]
     if reserved:
         raise DataError(f"A class cannot be called {reserved[0]!r} in a label file; rename it.")
@@ -115,7 +115,7 @@ def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
 def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet:
     """Read labels or predictions: ``.parquet``, ``.csv``, ``.npz``, ``.npy`` or ``.json``.
 
-    A file with several rows an item (per annotator) is averaged. Arrays without names get the
+    A file with several rows per item (per annotator) is averaged. Arrays without names get the
     items "0", "1", … and the given ``classes``.
     """
     if path.suffix in (".npy", ".npz"):
@@ -132,7 +132,7 @@ def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet
 
 
 def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> CrowdLabels:
-    """Read labels with one row a judgment; without a column ``annotator`` people are unknown."""
+    """Read labels with one row per judgment; without a column ``annotator`` people are unknown."""
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
     match path.suffix:
@@ -182,7 +182,7 @@ def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame
 
 
 def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    """Released JSON files: item to a row, or to a list of rows, one a person."""
+    """Released JSON files: item to a row, or to a list of rows, one per person."""
     try:
         with open_text(path) as file:
             stored = json.load(file)

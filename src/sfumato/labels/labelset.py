@@ -1,7 +1,7 @@
 """The two label types that flow through everything: ``LabelSet`` and ``CrowdLabels``.
 
 Human labels, simulated labels and model predictions are all ``LabelSet``s: one row of
-probabilities an item. ``CrowdLabels`` keeps one row a judgment. Both are frozen and
+probabilities per item. ``CrowdLabels`` keeps one row per judgment. Both are frozen and
 checked when made, so nothing after the border can hold a row that does not sum to one.
 """
 
@@ -61,7 +61,7 @@ class LabelSet:
         missing = [item for item in items if item not in position]
         if missing:
             raise DataError(
-                f"Item {missing[0]!r} has no label ({len(missing)} of {len(items)} have none)."
+                f"Item {missing[0]!r} has no label ({len(missing)} of {len(items)} without one)."
             )
         rows = np.array([position[item] for item in items], dtype=np.int64)
         return LabelSet(

@@ -19,7 +19,7 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
 
 FEW_VOTES = 20
-"""Below this many votes an item (median), shares are better shrunk towards a fitted prior."""
+"""Below this many votes per item (median), shares are better shrunk towards a fitted prior."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Labelling:
     """The labels with everything that was left out on the way."""
 
     crowd: CrowdLabels
-    """One row a judgment."""
+    """One row per judgment."""
     aggregation: Aggregation
-    """One row an item, and what it estimates."""
+    """One row per item, and what it estimates."""
     ledger: Ledger
     """Who and what the quality rules dropped."""
     left_out: pl.DataFrame

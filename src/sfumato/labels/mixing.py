@@ -72,7 +72,7 @@ def baseline_labels(
 ) -> LabelSet | None:
     """The labels of an augmenting set without people (S2-61); None: train without the set.
 
-    ``uniform`` is 1/K everywhere, ``random`` one uniform draw a class, normalised, made once
+    ``uniform`` is 1/K everywhere, ``random`` one uniform draw per class, normalised, made once
     (S2-23), ``classic`` the label of mixup.
     """
     items = [mix.item for mix in mixes]
@@ -117,7 +117,7 @@ SmoothingForm = Literal["published", "exact"]
 
 @dataclass(frozen=True, eq=False)
 class Percepts:
-    """What people said of mixed images, one entry a judgment.
+    """What people said of mixed images, one entry per judgment.
 
     ``mix`` and ``annotator`` are positions in ``mixes`` and ``annotators``; the annotator is
     ``NOT_RECORDED`` where nobody wrote down whose judgment it was.
@@ -833,7 +833,7 @@ def gaussian_labels(
     *,
     ridge: float = 1e-3,
 ) -> LabelSet:
-    """p(c|x̃) ∝ N(x̃; μ_c, Σ_c), a Gaussian a class, classes equally likely beforehand.
+    """p(c|x̃) ∝ N(x̃; μ_c, Σ_c), a Gaussian per class, classes equally likely beforehand.
 
     The control of S2-66 after Sohn et al. (2022), who call it GenLabel: ``features`` of the
     images behind ``labels`` (hard), row for row, describe the classes; ``mixed_features`` are

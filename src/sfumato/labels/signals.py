@@ -1,8 +1,8 @@
-"""Turn labels and judgments into one number an item that says how uncertain people were.
+"""Turn labels and judgments into one number per item that says how uncertain people were.
 
 Entropy and its relatives read a ``LabelSet``. What people said about being unsure, or ruled
 out, does not survive in the label, so those signals read the judgments: a boolean array with
-a row a judgment and a column a class, and ``item``, the position of each judgment's item.
+a row per judgment and a column per class, and ``item``, the position of each judgment's item.
 """
 
 import numpy as np

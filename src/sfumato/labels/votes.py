@@ -12,7 +12,7 @@ from sfumato.provenance import Provenance, Step
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """One entry a judgment; ``item``, ``annotator`` and ``label`` are positions in the names.
+    """One entry per judgment; ``item``, ``annotator`` and ``label`` are positions in the names.
 
     ``annotator`` is ``NOT_RECORDED`` where the file does not say whose vote it was.
     """

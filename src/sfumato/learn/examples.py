@@ -128,7 +128,7 @@ class Examples:
         place = {item: row for row, item in enumerate(self.items)}
         missing = [item for item in items if item not in place]
         if missing:
-            raise DataError(f"Item {missing[0]!r} has no image ({len(missing)} have none).")
+            raise DataError(f"Item {missing[0]!r} has no image ({len(missing)} without one).")
         return Examples(items, self.images[[place[item] for item in items]])
 
 

@@ -211,7 +211,7 @@ Part = Literal["test", "second_test"]
 def fold_cells(
     name: str, recipe: Recipe, splits: Sequence[Split], inputs: Mapping[str, Any]
 ) -> list[Cell]:
-    """One training a fold: k models for k folds (S0-24); ``inputs`` are what they share."""
+    """One training per fold: k models for k folds (S0-24); ``inputs`` are what they share."""
     return [
         Cell(
             f"{name}, fold {fold} of {len(splits)}",
@@ -246,7 +246,7 @@ def fold_predictions(
 
 
 def out_of_fold(predictions: Sequence[LabelSet]) -> LabelSet:
-    """One prediction an item, each by a model that never saw it, in the order of the folds.
+    """One prediction per item, each by a model that never saw it, in the order of the folds.
 
     >>> folds = [LabelSet((item,), ("cat", "dog"), [[0.75, 0.25]]) for item in "ab"]
     >>> out_of_fold(folds).items

@@ -345,7 +345,7 @@ def _shuffled_groups(
     missing = [item for item in items if item not in strata]
     if missing:
         raise DataError(
-            f"Item {missing[0]!r} has no stratum ({len(missing)} of {len(items)} have none)."
+            f"Item {missing[0]!r} has no stratum ({len(missing)} of {len(items)} without one)."
         )
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for place in rng.permutation(len(items)):

@@ -100,7 +100,7 @@ def _check_target(mixing: Mixing) -> None:
     if missing:
         first, second = missing[0]
         raise DataError(
-            f"The class pair {first!r}, {second!r} has no curve ({len(missing)} pairs have none). "
+            f"The class pair {first!r}, {second!r} has no curve ({len(missing)} without one). "
             "Fill them in with FittedCurves.filled, which records it."
         )
 

@@ -112,7 +112,7 @@ def one_of_pool(
     fewer: WhenFewer = "error",
     rng: np.random.Generator,
 ) -> Targets:
-    """``one_annotator`` with a pool of M judgments an item, chosen once (S2-50).
+    """``one_annotator`` with a pool of M judgments per item, chosen once (S2-50).
 
     The pool is drawn without replacement before training; ``fewer`` says what an item with
     fewer than M judgments does.
@@ -198,7 +198,7 @@ def distil(predictions: Sequence[LabelSet]) -> LabelSet:
 def votes_of_m(
     labels: LabelSet, M: int, *, fewer: WhenFewer = "error", rng: np.random.Generator
 ) -> LabelSet:
-    """The vote shares of M people an item, drawn without replacement from all who voted (S2-50).
+    """The vote shares of M people per item, drawn without replacement from all who voted (S2-50).
 
     ``labels`` are shares of votes whose ``weight`` is their number, as vote files are read, so
     that single votes need not be known.
@@ -293,7 +293,7 @@ def _check_join(labelled: set[str], items: Sequence[str]) -> None:
 def _refuse_unlabelled(missing: list[str], number: int) -> None:
     if missing:
         raise DataError(
-            f"Item {missing[0]!r} has no label ({len(missing)} of {number} items have none). "
+            f"Item {missing[0]!r} has no label ({len(missing)} of {number} items without one). "
             "Label it, or leave it out of training."
         )
 

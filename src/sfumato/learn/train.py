@@ -102,7 +102,7 @@ class TrainedNetwork:
 
     network: NormalisedNetwork
     history: tuple[dict[str, float], ...]
-    """One row an epoch: ``epoch``, ``loss``, ``learning_rate`` and, with a validation part,
+    """One row per epoch: ``epoch``, ``loss``, ``learning_rate`` and, with a validation part,
     ``validation_loss``."""
     best_epoch: int
     """The epoch with the lowest validation loss; the last one without a validation part."""

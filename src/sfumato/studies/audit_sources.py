@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data import ImageSet, own
+from sfumato.data import ImageSet, load_own
 from sfumato.errors import DataError, SfumatoError
 from sfumato.evaluation.cartography import check_watched
 from sfumato.evaluation.predictions import (
@@ -240,7 +240,7 @@ def _read_pictures(sources: AuditSources, classes: Sequence[str] | None) -> Imag
     if sources.images is None or sources.table is None:
         return None
     try:
-        return own.load(sources.images, sources.table, classes=classes)
+        return load_own(sources.images, sources.table, classes=classes)
     except SfumatoError as error:
         told_already = sources.table.name in str(error)
         raise DataError(str(error) if told_already else f"{sources.table.name}: {error}") from None

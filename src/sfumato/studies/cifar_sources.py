@@ -279,7 +279,9 @@ def read_stored(folder: Path | None, classes: Sequence[str]) -> dict[str, LabelS
     A missing file is an error that says how to get it.
     """
     return {
-        name: read_predictions(locate("cifar10h-predictions", f"{file}.npz", folder), classes=classes)
+        name: read_predictions(
+            locate("cifar10h-predictions", f"{file}.npz", folder), classes=classes
+        )
         for name, file in STORED.items()
     }
 

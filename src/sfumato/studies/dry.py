@@ -122,7 +122,9 @@ class DryRun:
         """For a person at the screen."""
         told = [self.settings, *self.notes]
         if self.tried:
-            told.append(f"Tried {self.tried} trainings of one batch of {FEW} images; nothing was kept.")
+            told.append(
+                f"Tried {self.tried} trainings of one batch of {FEW} images; nothing was kept."
+            )
         told += [one.line() for one in self.planned]
         if len(self.planned) > 1:
             told.append(_total(self.planned))

@@ -70,7 +70,10 @@ def study_page(run: RunFolder) -> Page:
 def summary(run: RunFolder) -> list[Finding]:
     """What a reader must know first: claims, else the differences to the controls; then cautions."""
     found = [
-        Finding(f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.", KINDS[one.verdict])
+        Finding(
+            f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.",
+            KINDS[one.verdict],
+        )
         for one in run.claims
     ]
     if not found:

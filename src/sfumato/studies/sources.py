@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.data import ImageSet, load, load_own, locate
 from sfumato.data.digits import (
@@ -53,7 +52,7 @@ from sfumato.studies.cifar_sources import (
     read_as,
     read_judgments,
 )
-from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
+from sfumato.studies.data import MAJORITY, ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Own, Study
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -95,9 +94,10 @@ def _check_names(study: Study, source: Source) -> None:
         ):
             if name:
                 find(table, name, what=what)  # type: ignore[arg-type]
+    held = {**sets, MAJORITY: None}  # of the people that a test is held against first
     tested = [name for test in study.tests for name in test.against]
     for name in (*tested, *(name for ladder in study.ladders for name in ladder)):
-        find(sets, name, what=f"label set to test against for the data {study.data!r}")
+        find(held, name, what=f"label set to test against for the data {study.data!r}")
 
 
 def _judged(
@@ -133,7 +133,6 @@ def _judged(
         crowds=crowds,
         judgments=judgments,
         pictures=pictures,
-        signals=time_signals(judgments, items),
     )
 
 
@@ -149,17 +148,6 @@ def _over(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
     for place, name in enumerate(labels.classes):
         probs[:, classes.index(name)] = labels.probs[:, place]
     return replace(labels, classes=classes, probs=probs)
-
-
-def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
-    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
-    table = judgments.table
-    # Times are skewed: the mean is that of their logarithms.
-    means = table.filter(pl.col("seconds") > 0).group_by("item").agg(pl.col("seconds").log().mean())
-    known = dict(zip(means["item"], means["seconds"], strict=True))
-    if not known:
-        return {}
-    return {"response time": np.array([known.get(item, np.nan) for item in items])}
 
 
 def _load_digits(study: Study, folder: Path | None) -> StudyData:
@@ -183,7 +171,9 @@ def _load_digits(study: Study, folder: Path | None) -> StudyData:
 def _load_fashion(study: Study, folder: Path | None) -> StudyData:
     folder = needed_folder(folder, "FashionMNIST-H")
     counts = locate("fashion-mnist-h", "fmh-counts.npy", folder)
-    return _judged(study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h"))
+    return _judged(
+        study, load("fashion-mnist-h", folder=folder), read_judgments(counts, "fashion-mnist-h")
+    )
 
 
 def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyData:

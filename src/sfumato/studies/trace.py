@@ -60,7 +60,9 @@ def _estimate_line(row: int, one: Estimate) -> str:
         if part
     )
     shown = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
-    return f"row {row}: {one.metric} = {shown} ({where}; {one.items:,} items, {len(one.seeds)} seeds)"
+    return (
+        f"row {row}: {one.metric} = {shown} ({where}; {one.items:,} items, {len(one.seeds)} seeds)"
+    )
 
 
 def _step_lines(
@@ -133,7 +135,9 @@ def _answer_lines(step: str, name: str, digest: str, data: Path | None) -> Itera
     table = answers.table
     yield f"{len(table):,} answers about {table['item'].n_unique():,} items; the first:"
     for row in table.head(ANSWERS_SHOWN).iter_rows(named=True):
-        shown = ", ".join(f"{key} {_short(value)}" for key, value in row.items() if value is not None)
+        shown = ", ".join(
+            f"{key} {_short(value)}" for key, value in row.items() if value is not None
+        )
         yield NEST + shown
 
 

@@ -147,7 +147,9 @@ def _worlds(study: Study) -> Worlds:
     return study.worlds
 
 
-def _done(results: Sequence[FinishedCell | FailedCell], function: Callable[..., CellResult]) -> list[FinishedCell]:
+def _done(
+    results: Sequence[FinishedCell | FailedCell], function: Callable[..., CellResult]
+) -> list[FinishedCell]:
     return [
         result
         for result in results

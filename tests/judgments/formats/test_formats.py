@@ -220,9 +220,7 @@ def test_no_readable_row_gives_the_first_reason(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("item,answer,seconds\n,cat,1\na,dog,x\n")
 
-    with pytest.raises(
-        DataError, match=r"2 rows were set aside, the first: .*line 2, field 'item'"
-    ):
+    with pytest.raises(DataError, match=r"rows set aside: 2, the first: .*line 2, field 'item'"):
         read(path, "sfumato", PLAIN)
 
 

@@ -474,5 +474,5 @@ def test_judgments_without_item_are_not_written(tmp_path: Path) -> None:
         ask("choose-one", ["a", "b"]), pl.DataFrame({"item": [""], "answer": ['"a"']})
     )
 
-    with pytest.raises(DataError, match="1 judgments have no item"):
+    with pytest.raises(DataError, match="Judgments without an item cannot be written: 1 of"):
         write_own(found, tmp_path / "a.csv")

@@ -36,7 +36,7 @@ def test_people_meet_in_ever_new_groups() -> None:
 
 
 def test_more_answers_than_people_is_refused() -> None:
-    with pytest.raises(DataError, match="3 annotators cannot give 4 answers an item"):
+    with pytest.raises(DataError, match="3 annotators cannot give 4 answers per item"):
         allocate(n_items=1, per_item=4, n_annotators=3, rng=np.random.default_rng(0))
 
 

@@ -8,7 +8,6 @@ from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.labels.simulate.people import (
     NoisyChannel,
     closer_by_position,
-    closer_by_similarity,
     draw_triples,
     send,
 )
@@ -46,21 +45,9 @@ def test_observed_flip_rate_is_the_given_one(flip: float) -> None:
     assert wrong == pytest.approx(flip, abs=4 * np.sqrt(flip * (1 - flip) / 20_000))
 
 
-def test_similarity_and_position_agree_on_who_is_closer() -> None:
-    rng = np.random.default_rng(1)
-    positions = rng.standard_normal((12, 3))
-    similarity = -np.linalg.norm(positions[:, None] - positions[None], axis=2)
-    triples = draw_triples(12, 500, rng=rng)
-
-    by_position = closer_by_position(positions, triples)
-    by_similarity = closer_by_similarity(similarity, triples)
-
-    np.testing.assert_allclose(by_position, by_similarity, atol=1e-12)
-
-
 def test_table_says_who_was_compared_with_whom() -> None:
     triples = np.array([[2, 0, 1]])
-    closer = closer_by_similarity(np.array([[0, 0, 9.0], [0, 0, 1.0], [9.0, 1.0, 0]]), triples)
+    closer = closer_by_position(np.array([[0.0], [9.0], [1.0]]), triples)
 
     answered = send(NoisyChannel(0), "xyz", triples, closer, rng=np.random.default_rng(0))
 
@@ -108,5 +95,3 @@ def test_wrong_requests_are_sentences() -> None:
         closer_by_position(np.eye(3), np.array([[0, 1, 3]]))
     with pytest.raises(DataError, match=r"shape \(triples, 3\), not \(1, 2\)"):
         closer_by_position(np.eye(3), np.array([[0, 1]]))
-    with pytest.raises(DataError, match="square table"):
-        closer_by_similarity(np.ones((2, 3)), np.array([[0, 1, 2]]))

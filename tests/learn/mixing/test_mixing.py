@@ -61,7 +61,7 @@ def rows_of(seed: int, count: int = 6, classes: int = 4) -> torch.Tensor:
         ({"target": curves(), "loss": "max-entropy"}, "takes no curves"),
         (
             {"target": Curves(("a", "b"), np.full((2, 2), np.nan), np.full((2, 2), np.nan))},
-            r"'a', 'b' has no curve \(1 pairs have none\)",
+            r"'a', 'b' has no curve \(1 without one\)",
         ),
     ],
 )

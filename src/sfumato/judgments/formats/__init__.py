@@ -88,20 +88,20 @@ FORMATS: dict[str, Format] = {
         write_crowd,
         "judgments",
         "crowd-kit's table task, worker, label (also item, worker, label), .csv or .tsv; holds "
-        "one label a judgment and nothing else",
+        "one label per judgment and nothing else",
     ),
     "peerannot": Format(
         read_peerannot,
         write_peerannot,
         "judgments",
-        "peerannot's answers.json, {task: {worker: label}}; holds one label a person and item",
+        "peerannot's answers.json, {task: {worker: label}}; holds one label per person and item",
     ),
     "cleanlab": Format(
         read_cleanlab,
         write_cleanlab,
         "judgments",
-        "cleanlab's wide table: a row an item, a column an annotator, empty where not asked; "
-        "holds one label a person and item",
+        "cleanlab's wide table: a row per item, a column per annotator, empty where not asked; "
+        "holds one label per person and item",
     ),
     "label-studio": Format(
         read_label_studio,
@@ -120,7 +120,7 @@ FORMATS: dict[str, Format] = {
         read_counts,
         None,
         "judgments",
-        "votes for each class, a row an item, .npy or .csv; nobody's name is known; read only",
+        "votes for each class, a row per item, .npy or .csv; nobody's name is known; read only",
         ("S0-01",),
     ),
     "cifar10h": Format(
@@ -211,7 +211,7 @@ def read(path: Path, format: str, options: ReadOptions) -> Readable:
         first = f", the first: {found.rejected[0]}" if found.rejected else ""
         raise DataError(
             f"{path.name} holds nothing that can be read as {format!r}: "
-            f"{len(found.rejected):,} rows were set aside{first}."
+            f"rows set aside: {len(found.rejected):,}{first}."
         )
     match found:
         case Judgments():

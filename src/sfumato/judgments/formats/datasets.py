@@ -649,7 +649,7 @@ _FORMS = (
 )
 
 
-# Turn the crowd labels of LabelMe, one row an image and one column a person, into judgments.
+# Turn the crowd labels of LabelMe, one row per image and one column per person, into judgments.
 
 NOT_ASKED = -1
 

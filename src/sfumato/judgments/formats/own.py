@@ -231,7 +231,10 @@ def write_own(judgments: Judgments, path: Path) -> None:
     refuse_platform_ids(judgments.table)
     nameless = judgments.table["item"].is_null() | (judgments.table["item"] == "")
     if nameless.any():
-        raise DataError(f"{int(nameless.sum())} judgments have no item; they cannot be written.")
+        raise DataError(
+            "Judgments without an item cannot be written: "
+            f"{int(nameless.sum())} of {len(judgments)}."
+        )
     table = judgments.table.with_columns(pl.col("seconds").fill_nan(None))
     table = table.select(
         name for name in COLUMNS if name in NEEDED or table[name].null_count() < len(table)
@@ -322,7 +325,7 @@ def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
     options.progress(total, total)
     if not lines:
         first = f" The first: {rejected[0]}" if rejected else ""
-        raise DataError(f"{path.name} holds no JSON object, expected one a line.{first}")
+        raise DataError(f"{path.name} holds no JSON object, expected one per line.{first}")
     return Rows(pl.concat(frames, how="diagonal"), lines, rejected)
 
 

@@ -415,7 +415,7 @@ def judgments_of_choices(
     """
     if options.question not in (None, "choose-one"):
         raise DataError(
-            f"The format {format_name!r} holds one label a judgment, so its question is "
+            f"The format {format_name!r} holds one label per judgment, so its question is "
             f"'choose-one', not {options.question!r}."
         )
     place = pl.Series(lines, dtype=pl.Int64)

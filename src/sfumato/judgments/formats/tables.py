@@ -1,4 +1,4 @@
-"""Read and write plain tables of votes: counts, a row a vote, or a column an annotator."""
+"""Read and write plain tables of votes: counts, a row per vote, or a column per annotator."""
 
 import json
 import zipfile
@@ -75,7 +75,7 @@ MOST_VOTES = 200_000_000
 
 
 def read_counts(path: Path, options: ReadOptions) -> Judgments:
-    """Read a ``.npy`` array of votes, or a CSV with a header of classes and a row an item.
+    """Read a ``.npy`` array of votes, or a CSV with a header of classes and a row per item.
 
     Without a column ``item``, items are called "0", "1", … in the order of the rows. The
     classes are those of the options, the CSV's header, or "0", "1", ….
@@ -153,7 +153,8 @@ def _from_csv(path: Path, options: ReadOptions) -> _Votes:
     classes = options.classes or tuple(name for name in header if name != "item")
     if len(classes) < 2:
         raise DataError(
-            f"{path.name} has {len(classes)} columns of votes; expected at least two, one a class."
+            f"{path.name} has {len(classes)} columns of votes; "
+            "expected at least two, one per class."
         )
     if "item" in header:
         items = rows.table["item"].fill_null("")
@@ -197,7 +198,7 @@ def _set_aside(path: Path, votes: _Votes) -> tuple[NDArray[np.bool_], list[Rejec
     return whole.all(axis=1) & named, rejected
 
 
-# Read and write the tidy table of crowd-kit: one row a vote, ``task, worker, label``.
+# Read and write the tidy table of crowd-kit: one row per vote, ``task, worker, label``.
 #
 # The classical crowdsourcing sets call the task ``item``; cleanlab calls the worker
 # ``annotator``.
@@ -273,7 +274,7 @@ def _named(path: Path, table: pl.DataFrame, names: tuple[str, ...]) -> str:
     return found[0]
 
 
-# Read and write cleanlab's wide table: one row an item, one column an annotator.
+# Read and write cleanlab's wide table: one row per item, one column per annotator.
 
 WIDE_ITEM = ("item", "task", "index", "column 0")
 """Names of the first column; pandas leaves that of its index empty."""
@@ -291,7 +292,7 @@ def read_cleanlab(path: Path, options: ReadOptions) -> Judgments:
     if first not in WIDE_ITEM:
         raise DataError(
             f"The first column of {path.name} is {first!r}; expected the items, in a column called "
-            "'item', 'task', 'index' or nothing, then one column an annotator."
+            "'item', 'task', 'index' or nothing, then one column per annotator."
         )
     if not people:
         raise DataError(f"{path.name} has no column of an annotator's labels after {first!r}.")

@@ -45,12 +45,12 @@ def refuse_platform_ids(table: pl.DataFrame) -> None:
 def choices_of(judgments: Judgments, format_name: str) -> pl.DataFrame:
     """Columns item, annotator and label of choose-one judgments; anything else is refused.
 
-    A format with one label a judgment would turn repeats and checks into ordinary answers.
+    A format with one label per judgment would turn repeats and checks into ordinary answers.
     """
     refuse_platform_ids(judgments.table)
     if judgments.question.kind != "choose-one":
         raise DataError(
-            f"The format {format_name!r} holds one label a judgment and cannot hold answers to "
+            f"The format {format_name!r} holds one label per judgment and cannot hold answers to "
             f"the question {judgments.question.kind!r}. Write them as 'sfumato'."
         )
     other = judgments.table.filter(pl.col("view") != "first")

@@ -43,10 +43,10 @@ class Ledger:
     entries: pl.DataFrame
     """One row a finding, with the columns of ``ENTRY``. Who breaks two rules is in two rows."""
     rules: pl.DataFrame
-    """One row a rule, also if it found nothing: ``rule``, ``version``, ``looked_at`` (answers it
+    """One row per rule, also if it found nothing: ``rule``, ``version``, ``looked_at`` (answers it
     could judge), ``people`` and ``answers`` it drops alone."""
     people: pl.DataFrame
-    """One row a person: ``annotator``, ``answers`` given, ``dropped`` of them, and
+    """One row per person: ``annotator``, ``answers`` given, ``dropped`` of them, and
     ``excluded_by``, the rules that left the whole person out."""
     answers: int
     """Answers before."""
@@ -114,7 +114,7 @@ def refuse_pay(ledger: Ledger, reasons: Mapping[str, str]) -> Ledger:
 def what_if(judgments: Judgments, rules: Sequence[Rule]) -> pl.DataFrame:
     """What each rule alone, and all together, would drop and change; nothing is dropped.
 
-    One row a rule, the last for all together: ``rule``, ``version``, ``looked_at``, ``people``
+    One row per rule, the last for all together: ``rule``, ``version``, ``looked_at``, ``people``
     and ``answers`` dropped; and about the judgments that labels are made from (first views, each
     person once an item): ``items`` there are, how many would have ``fewer`` judgments and how
     many of these none (``emptied``), judgments per item ``least_before``, ``mean_before``,

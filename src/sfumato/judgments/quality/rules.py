@@ -42,7 +42,7 @@ class Accuracy:
     top2: float
     """Share of them with the right class among the top two choices."""
     people: pl.DataFrame
-    """``annotator``, ``answers``, ``top1``, ``top2``; one row a person."""
+    """``annotator``, ``answers``, ``top1``, ``top2``; one row per person."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +293,7 @@ FINDING = pl.Schema(
 
 @dataclass(frozen=True, eq=False)
 class RuleFindings:
-    """What a rule found: one row a person or answer, with the columns of ``FINDING``."""
+    """What a rule found: one row per person or answer, with the columns of ``FINDING``."""
 
     table: pl.DataFrame
     looked_at: int

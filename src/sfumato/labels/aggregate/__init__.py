@@ -190,7 +190,7 @@ def aggregate(
     predictions: LabelSet | None = None,
     **options: Setting,
 ) -> Aggregation:
-    """One label an item that was judged, by the method called ``name``.
+    """One label per item that was judged, by the method called ``name``.
 
     Methods that read votes take each judgment's most probable class (``votes_of``). ``interval``
     asks for the method's own kind: posterior for shares, otherwise a bootstrap over annotators
@@ -285,7 +285,7 @@ def _in_callers_order(
     items, people, classes = evidence.item_order, evidence.annotator_order, evidence.class_order
     table = np.ix_(items, classes)
     names = tuple(map(evidence.annotators.__getitem__, people.tolist()))
-    judgments = sum_by(evidence.item, evidence.mass, len(items))  # mass sums to one a judgment
+    judgments = sum_by(evidence.item, evidence.mass, len(items))  # mass sums to one per judgment
     return Aggregation(
         labels=LabelSet(
             tuple(map(evidence.items.__getitem__, items.tolist())),

@@ -1,4 +1,4 @@
-"""From three columns, one row a vote, to ``Votes``: the way in for a table already in memory."""
+"""From three columns, one row per vote, to ``Votes``: the way in for a table already in memory."""
 
 from collections.abc import Sequence
 from typing import Any

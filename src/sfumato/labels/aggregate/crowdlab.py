@@ -1,4 +1,4 @@
-"""From votes and a classifier's predictions to one hidden label an item (Goh et al. 2022).
+"""From votes and a classifier's predictions to one hidden label per item (Goh et al. 2022).
 
 CROWDLAB averages the classifier's distribution with one made from each vote, in proportion to
 how far each is better than always naming the commonest class. The formulas are cleanlab's, and
@@ -27,7 +27,7 @@ def crowdlab(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
 
     An annotator's weight is 1 - e_w / e, with e_w how often they differ from others on the same
     item and e how often the consensus is not the commonest class; the classifier's is the same with
-    its disagreement from the consensus, times √(mean votes an item). Neither is below 1e-6.
+    its disagreement from the consensus, times √(mean votes per item). Neither is below 1e-6.
     """
     if evidence.predictions is None:
         raise DataError("'crowdlab' needs a classifier's predictions: pass 'predictions'.")

@@ -1,4 +1,4 @@
-"""From judgments to one hidden label an item and a confusion matrix for each annotator.
+"""From judgments to one hidden label per item and a confusion matrix for each annotator.
 
 The model (Dawid and Skene 1979): each item has one true label t, drawn from the class shares;
 annotator w then says l with probability π_w[t, l]. Expectation–maximisation starts from the vote

@@ -1,4 +1,4 @@
-"""From votes to one hidden label an item, abilities of annotators and difficulties of items.
+"""From votes to one hidden label per item, abilities of annotators and difficulties of items.
 
 GLAD (Whitehill et al. 2009): a vote is right with probability σ(α_w exp(β_i)) and each of the
 other K - 1 labels has an equal part of the rest; α and β have normal priors with mean and

@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from sfumato.labels.aggregate.result import IntervalMaker, ProbabilityIntervals
 
 Refit = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""From one weight a person to probabilities, shape (items, classes)."""
+"""From one weight per person to probabilities, shape (items, classes)."""
 
 
 def bootstrap(refit: Refit, people: int) -> IntervalMaker:

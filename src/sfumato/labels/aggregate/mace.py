@@ -1,4 +1,4 @@
-"""From votes to one hidden label an item, and for each annotator how often they try.
+"""From votes to one hidden label per item, and for each annotator how often they try.
 
 MACE (Hovy et al. 2013): with probability θ_w annotator w gives the true label; otherwise they
 answer without looking, from an own distribution ξ_w over the classes. Variational Bayes with the

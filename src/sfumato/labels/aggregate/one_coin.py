@@ -1,7 +1,7 @@
-"""From votes to one hidden label an item and a single skill for each annotator.
+"""From votes to one hidden label per item and a single skill for each annotator.
 
 The one-coin model (Zhang et al. 2016): annotator w gives the true label with probability s_w and
-each of the other K - 1 labels with probability (1 - s_w) / (K - 1). One number a vote is then
+each of the other K - 1 labels with probability (1 - s_w) / (K - 1). One number per vote is then
 enough: the log-odds it adds to the class it names.
 """
 

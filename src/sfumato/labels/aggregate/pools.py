@@ -1,4 +1,4 @@
-"""From distributions and a weight for each annotator to one pooled distribution an item."""
+"""From distributions and a weight for each annotator to one pooled distribution per item."""
 
 from collections.abc import Mapping
 

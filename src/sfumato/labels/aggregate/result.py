@@ -39,16 +39,16 @@ class Aggregation:
     """Labels, and what was learnt about people and items on the way."""
 
     labels: LabelSet
-    """One row an item that was judged, in the order of the crowd's items."""
+    """One row per item that was judged, in the order of the crowd's items."""
     estimand: Estimand
     annotators: tuple[str, ...] = ()
     """Who judged anything, in the order of the crowd's annotators: the rows of ``confusion``."""
     quality: Mapping[str, float] | None = None
-    """One number an annotator, higher is better; the aggregator's ``about`` says what it is."""
+    """One number per annotator, higher is better; the aggregator's ``about`` says what it is."""
     confusion: NDArray[np.float64] | None = None
     """``[annotator, true, said]``: how probable an answer is, given the true label."""
     difficulty: NDArray[np.float64] | None = None
-    """One number an item, higher is harder (GLAD's exp(-β)); None where none is estimated."""
+    """One number per item, higher is harder (GLAD's exp(-β)); None where none is estimated."""
     trace: tuple[float, ...] = ()
     """Log-likelihood, or what else the method climbs, before each iteration; may be empty."""
     converged: bool = True

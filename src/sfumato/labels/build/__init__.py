@@ -1,4 +1,4 @@
-"""Turn judgments into one distribution a judgment: recipes decide what silence meant.
+"""Turn judgments into one distribution per judgment: recipes decide what silence meant.
 
 A judgment states some things and leaves others unsaid. ``RECIPES`` names the ways to
 complete it to a distribution; ``build`` applies one to every distinct answer and hands

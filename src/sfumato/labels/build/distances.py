@@ -143,7 +143,7 @@ def confusion_distances(labels: LabelSet) -> ClassDistances:
 
 
 def read_distances(path: Path) -> ClassDistances:
-    """Read a table of distances: a CSV with the column ``class``, then one column a class."""
+    """Read a table of distances: a CSV with the column ``class``, then one column per class."""
     with open_text(path) as file:
         rows = [row for row in csv.reader(file) if row]
     if not rows or rows[0][0] != "class" or len(rows[0]) < 3:

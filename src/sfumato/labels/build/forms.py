@@ -65,7 +65,7 @@ def ranking(stated: Statements) -> NDArray[np.float64]:
 
 def _on_one_class(stated: Statements) -> NDArray[np.float64]:
     width = stated.mass.shape[1]
-    named = ~np.isnan(stated.mass)  # (answers, classes), at most one a row
+    named = ~np.isnan(stated.mass)  # (answers, classes), at most one per row
     mass = np.where(named, stated.mass, 0).sum(axis=1, keepdims=True)
     rows = np.where(named, mass, (1 - mass) / (width - 1))
     rows[~named.any(axis=1)] = np.nan

@@ -45,7 +45,7 @@ def allocate(
     """
     if not 1 <= per_item <= n_annotators:
         raise DataError(
-            f"{n_annotators} annotators cannot give {per_item} answers an item: each answers an "
+            f"{n_annotators} annotators cannot give {per_item} answers per item: each answers an "
             "item at most once. Ask for at least one answer, and at least as many annotators."
         )
     needed = n_items * per_item

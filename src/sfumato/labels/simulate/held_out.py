@@ -60,7 +60,7 @@ MARGINALS = (
     "top-2 probability",
     "share stating more than 100 %",
 )
-"""What is compared, one value an answer (S2-31, S2-33, S2-34)."""
+"""What is compared, one value per answer (S2-31, S2-33, S2-34)."""
 
 SPREAD = "top-1 probability, spread between people"
 """Also compared: the standard deviation of people's own means."""

@@ -481,17 +481,6 @@ def closer_by_position(
     return np.linalg.norm(x - z, axis=1) - np.linalg.norm(x - y, axis=1)
 
 
-def closer_by_similarity(
-    similarity: NDArray[np.float64], triples: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """How much more similar y is to x than z is, for each triple (x, y, z)."""
-    if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
-        raise DataError(f"Similarities are a square table, not one of shape {similarity.shape}.")
-    _check_triples(triples, len(similarity))
-    x, y, z = triples.T
-    return similarity[x, y] - similarity[x, z]
-
-
 def send(
     channel: NoisyChannel,
     items: Sequence[str],

@@ -81,7 +81,7 @@ def check_extendable(judgments: Judgments) -> None:
     if is_simulated(judgments.provenance) or judgments.table["simulated"].any():
         raise DataError(
             "These judgments hold simulated answers already. Extend what people said, with as "
-            "many simulated answers an item as are wanted."
+            "many simulated answers per item as are wanted."
         )
 
 
@@ -132,7 +132,7 @@ class SimulationSettings:
     kind: str
     """The simulator's name."""
     per_item: int
-    """Answers an item."""
+    """Answers per item."""
     annotators: int | None = None
     """How many simulated people take turns; left out, as many as answer an item, or as the real
     people where their answers are extended or each simulated person answers as one of them."""

@@ -255,7 +255,7 @@ class AmbiguousImages:
     labels: LabelSet
     """The mean of the networks' beliefs; items are called "synthetic-00000" and on."""
     drawn: tuple[str, ...]
-    """One class an item, drawn from its label: what paper 5 calls the assigned label."""
+    """One class per item, drawn from its label: what paper 5 calls the assigned label."""
     first_item: tuple[str, ...]
     second_item: tuple[str, ...]
     first_class: tuple[str, ...]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sfumato.errors import DataError
 
-# Turn a batch of images into scores for the classes, by way of one vector an image.
+# Turn a batch of images into scores for the classes, by way of one vector per image.
 
 ImageShape: TypeAlias = tuple[int, int, int]
 """Height, width, channels of one image, as images are kept; in tensors, channels come first."""

@@ -541,7 +541,7 @@ def shake_shake_26(classes: int, image_shape: ImageShape) -> Network:
 def shake(left: Tensor, right: Tensor, *, forward: Tensor, backward: Tensor) -> Tensor:
     """α left + (1 - α) right, whose gradient is that of β left + (1 - β) right.
 
-    ``forward`` (α) and ``backward`` (β) have one number an image, shape (n, 1, 1, 1).
+    ``forward`` (α) and ``backward`` (β) have one number per image, shape (n, 1, 1, 1).
 
     >>> left = torch.tensor([[[[8.0]]]], requires_grad=True)
     >>> right = torch.tensor([[[[4.0]]]], requires_grad=True)

@@ -68,7 +68,7 @@ def attempt(cell: Cell, fingerprint: str) -> Outcome:
 
 
 def on_cores(cells: Mapping[str, Cell], workers: int | None) -> Iterator[tuple[str, Outcome]]:
-    """One process a core, through joblib.
+    """One process per core, through joblib.
 
     When a process dies (out of memory, say), nobody knows which of the running cells did it.
     They are set aside and tried again at the end, at last each alone, so that only the guilty
@@ -240,7 +240,7 @@ def _passive_waiting() -> Iterator[None]:
 
 
 def _use_one_thread() -> None:
-    """One process a core is faster than threads, and sums do not depend on the number of cores."""
+    """One process per core is faster than threads, and sums do not depend on how many there are."""
     os.environ["OMP_NUM_THREADS"] = "1"  # for a torch that the cell itself loads
     torch = sys.modules.get("torch")
     if torch is not None:

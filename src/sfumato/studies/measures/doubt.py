@@ -34,7 +34,6 @@ from sfumato.stats import bootstrap_interval
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
 from sfumato.studies.measures.rows import blank_row, share_row
-from sfumato.studies.sources import time_signals
 from sfumato.studies.study import Arm
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
@@ -198,7 +197,7 @@ def judgment_signals(judgments: Judgments, people: LabelSet) -> dict[str, PerIte
     place = {item: row for row, item in enumerate(people.items)}
     item = np.array([place.get(name, -1) for name in chosen.table["item"]], dtype=np.int64)
     counted, stated = item >= 0, chosen.statements
-    found = dict(time_signals(chosen, people.items))
+    found = time_signals(chosen, people.items)
     if stated.unsure.any():
         unsure = stated.unsure[stated.index][counted]
         found[UNSURE] = signals.unsure_proportion(unsure, item[counted], len(people))
@@ -210,6 +209,17 @@ def judgment_signals(judgments: Judgments, people: LabelSet) -> dict[str, PerIte
             stated.ruled_out[stated.index][counted], item[counted], len(people)
         )
     return found
+
+
+def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, PerItem]:
+    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
+    timed = judgments.table.filter(pl.col("seconds") > 0)
+    # Times are skewed: the mean is that of their logarithms.
+    means = timed.group_by("item").agg(pl.col("seconds").log().mean())
+    known = dict(zip(means["item"], means["seconds"], strict=True))
+    if not known:
+        return {}
+    return {"response time": np.array([known.get(item, np.nan) for item in items])}
 
 
 def entropies(data: StudyData, predictions: Predictions) -> Findings:
@@ -239,7 +249,7 @@ def entropies(data: StudyData, predictions: Predictions) -> Findings:
         one = replace(blank, **pair, items=row["model_items"])
         distance = replace(one, metric="entropy_distance", value=row["distance"])
         rows.append(with_interval(distance, row["low"], row["high"], "items"))
-        rows.append(replace(one, metric="entropy_excess", value=row["difference"]))
+        rows.append(replace(one, metric="entropy_above_labels", value=row["difference"]))
     people = data.people.take(next(iter(models.values())).items)
     sources = {"people": people, **{f"learnt from {arm}": one for arm, one in models.items()}}
     return Findings(rows, {"entropy": entropy_table(sources)})

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
-from sfumato.evaluation.alignment import correlate, dense_codes, spearman_of_codes
+from sfumato.evaluation.alignment import correlate
 from sfumato.evaluation.cartography import (
     LAST_EPOCHS,
     REGIONS,
@@ -26,7 +25,13 @@ from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.scores import Estimate, with_interval
-from sfumato.stats import bootstrap_statistics, percentile_interval
+from sfumato.stats import (
+    bootstrap_statistics,
+    dense_codes,
+    percentile_interval,
+    share_interval,
+    spearman_of_codes,
+)
 from sfumato.studies.data import WATCHED, Findings, Predictions, StudyData, TrainingRun
 from sfumato.studies.measures.rows import (
     LEARNT_SOFT,
@@ -166,9 +171,8 @@ def _gap(outside: Mask, more: Mask, less: Mask, blank: Estimate) -> Estimate:
 
 
 def _wilson(mask: Mask) -> tuple[float, float, float]:
-    hits = int(mask.sum())
-    ends = binomtest(hits, len(mask)).proportion_ci(method="wilson")
-    return hits / len(mask), float(ends.low), float(ends.high)
+    hits, count = int(mask.sum()), len(mask)
+    return hits / count, *share_interval(hits, count, method="wilson")
 
 
 def _changes(
@@ -211,14 +215,13 @@ def _correlations_apart(
     *,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Spearman's rho with people's entropy, learnt soft minus by the majority vote: percentile_interval
+    """Spearman's rho with people's entropy, learnt soft minus by the majority vote: percentiles
     over resampled items, the same for both."""
     codes = [dense_codes(values) for values in (people, soft, vote)]
 
     def apart(rows: NDArray[np.int64]) -> list[float]:
         doubt, first, second = (each[rows] for each in codes)
-        even = np.ones(len(rows))
-        return [spearman_of_codes(doubt, first, even) - spearman_of_codes(doubt, second, even)]
+        return [float(spearman_of_codes(doubt, first) - spearman_of_codes(doubt, second))]
 
     value = apart(np.arange(len(people)))[0]
     row = replace(blank, value=value, items=len(people))

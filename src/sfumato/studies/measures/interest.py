@@ -42,7 +42,7 @@ def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
     models = {
         f"learnt from {arm}": distil(list(beliefs.values()))
         for arm in study.arm_names[:MODELS]
-        if (beliefs := beliefs_by_seed(predictions, arm, network, part))
+        if (beliefs := beliefs_by_seed(data, predictions, arm, network))
     }
     items = predictions.runs[0].test(part).items
     people = data.people.take(items)

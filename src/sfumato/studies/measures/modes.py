@@ -47,7 +47,7 @@ def modes(data: StudyData, predictions: Predictions) -> Findings:
     rng, rows, tables = data.rng("modes"), [], []
     for network in study.networks:
         believed = {
-            arm: beliefs_by_seed(predictions, arm, network, part) for arm in study.arm_names
+            arm: beliefs_by_seed(data, predictions, arm, network) for arm in study.arm_names
         }
         first = next((run for runs in believed.values() for run in runs.values()), None)
         if first is None:

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import is_simulated
 from sfumato.scores import Estimate, source_text, with_interval
-from sfumato.stats import student_interval
+from sfumato.stats import share_interval, student_interval
 from sfumato.studies.data import Predictions, StudyData, TrainingRun
+from sfumato.studies.measures.trials import Venue, whole_seeds
 from sfumato.studies.study import Arm
 
 LEARNT_ORIGINAL = Arm(labels="original").name
@@ -24,15 +24,18 @@ Mask = NDArray[np.bool_]
 
 
 def beliefs_by_seed(
-    predictions: Predictions, arm: str, network: str, part: str
+    data: StudyData, predictions: Predictions, arm: str, network: str
 ) -> dict[int, LabelSet]:
-    """What an arm's networks believe of a part, by seed, the folds of each together.
+    """What an arm's networks believe of the first test, by seed, the folds of each together.
 
-    Seeds that were tested on other items than the first are left out: nothing here could pair them.
+    Seeds of which a fold failed, and those that were tested on other items than the first, are left
+    out: nothing here could pair them.
     """
+    test = data.study.tests[0]
+    venue = Venue(test.part, test.against[0], network)
     found = {
-        seed: _joined([run.beliefs(part) for run in runs])
-        for seed, runs in predictions.of(arm, network).items()
+        seed: _joined([run.beliefs(test.part) for run in runs])
+        for seed, runs in whole_seeds(predictions, arm, venue).items()
     }
     first = next(iter(found.values()), None)
     return {s: one for s, one in found.items() if first is not None and one.items == first.items}
@@ -64,9 +67,8 @@ def blank_row(data: StudyData, runs: Sequence[TrainingRun], *, part: str) -> Est
 def share_row(blank: Estimate, metric: str, mask: Mask) -> Estimate:
     """The share of items in a mask, with the exact binomial interval (Clopper and Pearson)."""
     hits, count = int(mask.sum()), len(mask)
-    ends = binomtest(hits, count).proportion_ci(method="exact")
     row = replace(blank, metric=metric, value=hits / count, items=count)
-    return with_interval(row, float(ends.low), float(ends.high), "items")
+    return with_interval(row, *share_interval(hits, count), "items")
 
 
 def mean_row(blank: Estimate, metric: str, values: Values) -> Estimate:
@@ -74,7 +76,7 @@ def mean_row(blank: Estimate, metric: str, values: Values) -> Estimate:
     row = replace(blank, metric=metric, value=float(values.mean()), items=len(values))
     if len(values) < 2 or not values.std():
         return row
-    return with_interval(row, *student_interval(values), "items")  # the same t, whatever is repeated
+    return with_interval(row, *student_interval(values), "items")
 
 
 def apart_row(first: Estimate, second: Estimate, blank: Estimate) -> Estimate:

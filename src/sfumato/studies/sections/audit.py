@@ -26,6 +26,7 @@ from sfumato.studies.measures.duplicates import LEARNT
 from sfumato.studies.measures.dynamics import SIGNALS
 from sfumato.studies.measures.modes import STEPS
 from sfumato.studies.measures.rows import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
+from sfumato.studies.measures.trained import ATTACKED
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl", "cross_entropy")
@@ -138,11 +139,9 @@ def robustness(run: RunFolder) -> Section | None:
     """Scores against the bound of attacks, and under every corruption."""
     found = run.estimates.scores.filter(metric=HEADLINE, against=PEOPLE)
     table = found.table.filter(pl.col("attack") != "")
-    before = table.filter(pl.col("step") == 0).unique(
-        ("arm", "network", "metric", "part"), keep="first", maintain_order=True
-    )
+    before = found.filter(attack="", stratum=ATTACKED).table
     last = pl.col("step").max().over("attack", "bound", "part")
-    after = table.filter(pl.col("step").is_null() | ((pl.col("step") == last) & (last > 0)))
+    after = table.filter(pl.col("step").is_null() | (pl.col("step") == last))
     blocks: list[Block] = []
     for kind in ("fgsm", "pgd"):
         mine = after.filter(pl.col("attack") == kind)

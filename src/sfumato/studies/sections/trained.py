@@ -144,9 +144,7 @@ def last_steps(estimates: Estimates) -> Estimates:
 
 def conditions_shown(estimates: Estimates) -> pl.DataFrame:
     """The table with what was done to the images as its stratum, for figures with a panel each."""
-    return Estimates.of(
-        replace(one, stratum=condition_words(one)) for one in estimates
-    ).table
+    return Estimates.of(replace(one, stratum=condition_words(one)) for one in estimates).table
 
 
 def condition_words(one: Estimate) -> str:
@@ -165,20 +163,29 @@ def condition_words(one: Estimate) -> str:
 def paired_with_controls(run: RunFolder, against: str) -> Estimates:
     """Every arm minus every control, on untouched items, by the metrics that are drawn."""
     controls = list(run.study.controls)
-    found = clean(run.estimates.differences).filter(
-        against=against, second=controls, metric=PAIRED
-    )
+    found = clean(run.estimates.differences).filter(against=against, second=controls, metric=PAIRED)
     return Estimates(found.table.filter(~pl.col("arm").is_in(controls)))
 
 
 def scores_table(run: RunFolder, mine: Estimates) -> pl.DataFrame:
     """A row per arm, network and condition, a column per metric; the paper's number behind ours."""
     printed = {
-        (row["arm"], row["against"], row["stratum"], row["attack"], row["bound"], row["metric"]): row["printed"]
+        (
+            row["arm"],
+            row["against"],
+            row["stratum"],
+            row["attack"],
+            row["bound"],
+            row["metric"],
+        ): row["printed"]
         for row in run.printed
     }
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
-    for one in [*clean(mine).filter(metric=DRAWN), *last_steps(mine), *mine.filter(stratum=AGREEMENT)]:
+    for one in [
+        *clean(mine).filter(metric=DRAWN),
+        *last_steps(mine),
+        *mine.filter(stratum=AGREEMENT),
+    ]:
         row = rows.setdefault((one.arm, one.network, condition_words(one)), {})
         ours = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
         paper = printed.get((one.arm, one.against, one.stratum, one.attack, one.bound, one.metric))
@@ -479,9 +486,7 @@ def arms(run: RunFolder) -> Section | None:
     if "arms" not in run.tables:
         return None
     labels = run.tables["arms"].rename(lambda name: name.replace("_", " "))
-    blocks: list[Block] = [
-        Table("What the networks learnt from", labels, simulated=run.simulated)
-    ]
+    blocks: list[Block] = [Table("What the networks learnt from", labels, simulated=run.simulated)]
     if "failed" in run.tables:
         blocks.append(Table("Cells that failed", run.tables["failed"]))
     study = run.study
