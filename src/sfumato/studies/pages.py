@@ -10,8 +10,8 @@ from pathlib import Path
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.tables import How
-from sfumato.reporting.text import Finding, summarise
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
@@ -58,6 +58,7 @@ def study_page(run: RunFolder) -> Page:
     """The page of a run, from its files alone."""
     names = run.study.sections or tuple(SECTIONS)
     made = [find(SECTIONS, name, what="section of a report")(run) for name in names]
+    made.append(_failed(run))  # whatever sections a study chooses
     return Page(
         title=run.study.title,
         subtitle=run.study.about,
@@ -65,6 +66,13 @@ def study_page(run: RunFolder) -> Page:
         sections=tuple(section for section in made if section is not None),
         how=How(settings={"study": run.settings, "versions": dict(run.info["versions"])}),
     )
+
+
+def _failed(run: RunFolder) -> Section | None:
+    if "failed" not in run.tables:
+        return None
+    text = "Everything above is from the other cells. The next run tries these again."
+    return Section("What failed", text, (Table("Cells that failed", run.tables["failed"]),))
 
 
 def summary(run: RunFolder) -> list[Finding]:
@@ -82,8 +90,9 @@ def summary(run: RunFolder) -> list[Finding]:
     if run.study.worlds is not None:
         found.append(Finding(worlds.CAUTION, "caution"))
     if "failed" in run.tables:
-        count = len(run.tables["failed"])
-        found.append(Finding(f"{count} cells failed and are missing; see below.", "caution"))
+        failed = count(len(run.tables["failed"]), "cell")
+        told = f"{failed} failed; all numbers are from the others. The last section says why."
+        found.append(Finding(told, "caution"))
     return found
 
 

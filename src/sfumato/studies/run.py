@@ -1,9 +1,10 @@
 """Run a study end to end into one folder, and read such a folder: one writer, one reader.
 
 The folder holds ``study.toml`` (the study as resolved), ``run.json`` (versions, fingerprints, how
-long it took), ``cells/`` (one finished training or group of worlds each), ``labels/``,
-``predictions/``, ``models/``, ``estimates.parquet``, ``tables/``, ``figures/``,
-``datasheet.md`` and ``report.html``. A run that was stopped continues where it was.
+long it took), ``cells/`` (one finished training or group of worlds each), ``judgments.parquet``
+(answers of simulated people), ``labels/``, ``predictions/``, ``models/``, ``estimates.parquet``,
+``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped continues
+where it was.
 """
 
 import json
@@ -21,6 +22,7 @@ import polars as pl
 import tomli_w
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats import write as write_judgments
 from sfumato.labels.files import write_labels
 from sfumato.learn.examples import device_name
 from sfumato.learn.sweep import (
@@ -32,6 +34,7 @@ from sfumato.learn.sweep import (
     fingerprint,
     run_sweep,
 )
+from sfumato.names import find
 from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
@@ -46,7 +49,7 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.folder import RunFolder, Timing
 from sfumato.studies.measures import MEASURES
-from sfumato.studies.pages import write_report
+from sfumato.studies.pages import SECTIONS, write_report
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, study_settings
 from sfumato.studies.trainings import folder_name, run_trainings
@@ -85,14 +88,18 @@ class Run(RunFolder):
 def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
     """The main job: data, cells, measures, report; whatever a study leaves empty is skipped."""
     runner = runner or Runner()
+    measures = [find(MEASURES, name, what="measure") for name in study.measures]
+    for name in study.sections:
+        find(SECTIONS, name, what="section of a report")  # before hours of training
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
         data = load_data(study, watched.data)
         run = _start(data, folder)
+        _keep_simulated_answers(data, run)
         data = _with_label_files(data, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
-        found = [MEASURES[name](data, predictions) for name in study.measures]
+        found = [measure(data, predictions) for measure in measures]
         _write_findings(join_findings(found, study.name), predictions, folder)
         _write_datasheet(data, predictions, folder)
         watched.stage("Report")
@@ -152,6 +159,12 @@ def study_fingerprint(data: StudyData) -> str:
         "provenance": json.dumps(to_json(data.provenance)),
     }
     return fingerprint(Cell("all data", pretrain, known))
+
+
+def _keep_simulated_answers(data: StudyData, run: Run) -> None:
+    """Answers that lie in no file, so that a number leads back to them too."""
+    if data.judgments is not None and is_simulated(data.judgments.provenance):
+        write_judgments(data.judgments, run.judgments_file, "sfumato")
 
 
 def _with_label_files(data: StudyData, folder: Path) -> StudyData:

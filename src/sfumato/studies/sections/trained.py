@@ -482,20 +482,18 @@ def tracking(run: RunFolder) -> Section | None:
 
 
 def arms(run: RunFolder) -> Section | None:
-    """What the networks learnt from, and what failed."""
+    """What the networks learnt from."""
     if "arms" not in run.tables:
         return None
     labels = run.tables["arms"].rename(lambda name: name.replace("_", " "))
-    blocks: list[Block] = [Table("What the networks learnt from", labels, simulated=run.simulated)]
-    if "failed" in run.tables:
-        blocks.append(Table("Cells that failed", run.tables["failed"]))
+    learnt = Table("What the networks learnt from", labels, simulated=run.simulated)
     study = run.study
     folds = f" and {study.folds} folds" if study.folds > 1 else ""
     text = (
         f"Every arm trained {', '.join(study.networks)} for {study.training.epochs} epochs at most, "
         f"with {study.seeds} seeds{folds}; all took {run.timing.seconds:.0f} s."
     )
-    return Section("What was compared", text, tuple(blocks))
+    return Section("What was compared", text, (learnt,))
 
 
 def difference_text(one: Estimate) -> str:
