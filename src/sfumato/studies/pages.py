@@ -1,4 +1,4 @@
-"""Turn the folder of a run into its page: findings first, then every section there is something for.
+"""Turn the folder of a run into its page: findings, then every section there is something for.
 
 A section is a function from the folder to a ``Section``, or None where the run has nothing for it.
 The same page is the report in HTML and the text of the documentation in Markdown.
@@ -81,7 +81,7 @@ def _failed(run: RunFolder) -> Section | None:
 
 
 def summary(run: RunFolder) -> list[Finding]:
-    """What a reader must know first: claims, else the differences to the controls; then cautions."""
+    """What a reader must know first: claims, else differences to the controls; then cautions."""
     found = [
         Finding(
             f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.",
