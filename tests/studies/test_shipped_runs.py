@@ -290,19 +290,3 @@ def mixed_data(study: Study, *, with_soft: bool) -> StudyData:
         parts={"train": train, "test": items[24:]},
         percepts=Percepts(mixes, ("p", "q"), about, who, seen, rng.random(len(about))),
     )
-
-
-def test_paper_5_is_told_next_to_its_claims(soft_digits: Path, tmp_path: Path) -> None:
-    study = small("digits-audit-synthetic", corruptions=[])
-
-    run = run_study(study, tmp_path, Runner(data=soft_digits))
-
-    compared = {one.arm for one in run.estimates.differences.filter(metric="kl", against="people")}
-    rows = run.estimates.table
-    doubt = rows.filter(pl.any_horizontal(pl.col("arm", "against") == "unsure proportion"))
-    printed = {one.claim.printed for one in run.claims}
-    assert compared == {"majority", "soft", "yes-unsure-equal"}
-    assert any("MNIST -0.518" in text for text in printed)  # its table 3, soft less majority
-    assert len(doubt)
-    assert not run.simulated
-    assert "Next to the paper" in (tmp_path / "report.html").read_text(encoding="utf-8")

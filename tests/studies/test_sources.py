@@ -27,7 +27,7 @@ from sfumato.studies.study import Arm, read_study, shipped_names
 from sfumato.studies.trainings import splits_of
 
 EACH = 60
-"""Made-up digits of each source (``soft_digits``)."""
+"""Made-up digits of each source."""
 
 
 @pytest.fixture
@@ -326,6 +326,43 @@ def test_digits_have_simulated_people_and_say_so() -> None:
     assert not is_simulated(data.original.provenance)
     with pytest.raises(DataError, match="do not judge single items"):
         load_data(read_study("digits", changes={"simulated.kind": "triplets"}), None)
+
+
+def soft_digit(place: int, source: str) -> dict[str, object]:
+    """A digit that is a bright column; every third one is disputed, the last few by all."""
+    rng = np.random.default_rng(place)
+    digit = place % 10
+    pixels = rng.integers(0, 60, size=(28, 28))
+    pixels[:, 2 * digit : 2 * digit + 3] += 150
+    weighted, equal = np.eye(11)[digit], np.eye(11)[digit]
+    if place % 3 == 0:
+        other = (digit + 1) % 10
+        weighted = 0.8 * weighted + 0.2 * np.eye(11)[other]
+        equal = 0.7 * equal + 0.3 * np.eye(11)[other]
+    told = np.eye(10)[digit]
+    if source == "mukhoti":
+        told = 0.6 * told + 0.4 * np.eye(10)[(digit + 5) % 10]
+    return {
+        "images": pixels.tolist(),
+        "original_labels": told.tolist(),
+        "indices": place,
+        "human_uncert_mean": 0.1 * (place % 3 == 0),
+        "pct_ann_unsure": 0.4 * (place % 3 == 0),
+        "soft_label": weighted.tolist(),
+        "soft_label_yes_unc_equal": equal.tolist(),
+        "split": ("train", "train", "train", "val", "test")[place // 10 % 5],
+        "source": source,
+    }
+
+
+@pytest.fixture(scope="module")
+def soft_digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of data sets with a made-up file in the layout of soft-digits."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "soft_digits").mkdir()
+    rows = [soft_digit(place, "mnist" if place < EACH else "mukhoti") for place in range(2 * EACH)]
+    pl.DataFrame(rows).write_parquet(folder / "soft_digits" / "soft-digits.parquet")
+    return folder
 
 
 def test_soft_digits_have_the_labels_of_the_file_in_both_weightings(soft_digits: Path) -> None:

@@ -68,6 +68,7 @@ def run(
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from sfumato.data.fetch import data_folder
+    from sfumato.reporting.text import count
     from sfumato.studies.run import Runner, run_study
 
     changes = _changes(settings or [], seeds=seeds, networks=networks, epochs=epochs)
@@ -82,7 +83,7 @@ def run(
         runner = Runner(data_folder(), engine, scheduler, show, notify)
         done = run_study(chosen, folder, runner)
     if "failed" in done.tables:
-        notify(f"{len(done.tables['failed'])} cells failed; see the report.")
+        notify(f"{count(len(done.tables['failed']), 'cell')} failed; see the report.")
     typer.echo(f"Report: {done.folder / 'report.html'}")
 
 

@@ -92,6 +92,11 @@ class RunFolder:
         with np.load(path, allow_pickle=False) as stored:
             return dict(zip(stored["items"].tolist(), stored["images"], strict=True))
 
+    @property
+    def judgments_file(self) -> Path:
+        """Where answers are kept that nobody gave: simulated ones."""
+        return self.folder / "judgments.parquet"
+
     @cached_property
     def claims(self) -> list[JudgedClaim]:
         """What papers say about the study, and what was found."""

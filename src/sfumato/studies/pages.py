@@ -1,4 +1,4 @@
-"""Turn the folder of a run into its page: findings first, then every section there is something for.
+"""Turn the folder of a run into its page: findings, then every section there is something for.
 
 A section is a function from the folder to a ``Section``, or None where the run has nothing for it.
 The same page is the report in HTML and the text of the documentation in Markdown.
@@ -10,8 +10,8 @@ from pathlib import Path
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.tables import How
-from sfumato.reporting.text import Finding, summarise
+from sfumato.reporting.tables import How, Table
+from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
@@ -38,8 +38,13 @@ SECTIONS: dict[str, SectionMaker] = {
     "scores": trained.scores,
     "agreement": trained.agreement,
     "confidence": trained.confidence,
+    "modes": audit.modes,
+    "calibration": audit.calibration,
+    "robustness": audit.robustness,
     "doubt": audit.doubt,
+    "learning": audit.learning,
     "single_items": audit.single_items,
+    "pictures": audit.pictures,
     "arms": trained.arms,
     "simulated": worlds.simulated,
     "recovered": worlds.recovered,
@@ -58,6 +63,7 @@ def study_page(run: RunFolder) -> Page:
     """The page of a run, from its files alone."""
     names = run.study.sections or tuple(SECTIONS)
     made = [find(SECTIONS, name, what="section of a report")(run) for name in names]
+    made.append(_failed(run))  # whatever sections a study chooses
     return Page(
         title=run.study.title,
         subtitle=run.study.about,
@@ -67,8 +73,15 @@ def study_page(run: RunFolder) -> Page:
     )
 
 
+def _failed(run: RunFolder) -> Section | None:
+    if "failed" not in run.tables:
+        return None
+    text = "Everything above is from the other cells. The next run tries these again."
+    return Section("What failed", text, (Table("Cells that failed", run.tables["failed"]),))
+
+
 def summary(run: RunFolder) -> list[Finding]:
-    """What a reader must know first: claims, else the differences to the controls; then cautions."""
+    """What a reader must know first: claims, else differences to the controls; then cautions."""
     found = [
         Finding(
             f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.",
@@ -79,11 +92,13 @@ def summary(run: RunFolder) -> list[Finding]:
     if not found:
         found = _differences(run)
     found += [Finding(sentence, "caution") for sentence in run.info["missing"]]
+    found += audit.leak_cautions(run)
     if run.study.worlds is not None:
         found.append(Finding(worlds.CAUTION, "caution"))
     if "failed" in run.tables:
-        count = len(run.tables["failed"])
-        found.append(Finding(f"{count} cells failed and are missing; see below.", "caution"))
+        failed = count(len(run.tables["failed"]), "cell")
+        told = f"{failed} failed; all numbers are from the others. The last section says why."
+        found.append(Finding(told, "caution"))
     return found
 
 

@@ -1,9 +1,10 @@
 """Run a study end to end into one folder, and read such a folder: one writer, one reader.
 
 The folder holds ``study.toml`` (the study as resolved), ``run.json`` (versions, fingerprints, how
-long it took), ``cells/`` (one finished training or group of worlds each), ``labels/``,
-``predictions/``, ``models/``, ``estimates.parquet``, ``tables/``, ``figures/``,
-``datasheet.md`` and ``report.html``. A run that was stopped continues where it was.
+long it took), ``cells/`` (one finished training or group of worlds each), ``judgments.parquet``
+(answers of simulated people), ``labels/``, ``predictions/``, ``models/``, ``estimates.parquet``,
+``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped continues
+where it was.
 """
 
 import json
@@ -21,6 +22,7 @@ import polars as pl
 import tomli_w
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats import write as write_judgments
 from sfumato.labels.files import write_labels
 from sfumato.learn.examples import device_name
 from sfumato.learn.sweep import (
@@ -93,6 +95,7 @@ def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
         watched.stage("Data and labels")
         data = load_data(study, watched.data)
         run = _start(data, folder)
+        _keep_simulated_answers(data, run)
         data = _with_label_files(data, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
@@ -156,6 +159,12 @@ def study_fingerprint(data: StudyData) -> str:
         "provenance": json.dumps(to_json(data.provenance)),
     }
     return fingerprint(Cell("all data", pretrain, known))
+
+
+def _keep_simulated_answers(data: StudyData, run: Run) -> None:
+    """Answers that lie in no file, so that a number leads back to them too."""
+    if data.judgments is not None and is_simulated(data.judgments.provenance):
+        write_judgments(data.judgments, run.judgments_file, "sfumato")
 
 
 def _with_label_files(data: StudyData, folder: Path) -> StudyData:

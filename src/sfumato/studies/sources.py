@@ -268,6 +268,14 @@ def _load_own(study: Study, folder: Path | None) -> StudyData:
     )
 
 
+def own_options(given: Own) -> ReadOptions:
+    """How judgments of one's own are read."""
+    return ReadOptions(
+        classes=given.classes or None,
+        question_file=Path(given.question) if given.question else None,
+    )
+
+
 def _own_judgments(study: Study) -> Judgments:
     """What people said, without what the quality rules find, and of so many people per item."""
     given = study.own
@@ -276,11 +284,7 @@ def _own_judgments(study: Study) -> Judgments:
             f"`question` in [own] is for judgments in the format 'sfumato'; files in the format "
             f"{given.format!r} say themselves what was asked."
         )
-    options = ReadOptions(
-        classes=given.classes or None,
-        question_file=Path(given.question) if given.question else None,
-    )
-    found = read_judgments(Path(given.judgments), given.format, options)
+    found = read_judgments(Path(given.judgments), given.format, own_options(given))
     found, _ = apply_rules(found, [rule_with(name) for name in given.exclude])
     if not len(found):
         raise DataError(

@@ -2,7 +2,8 @@
 
 A row of ``estimates.parquet`` names the files it was computed from. Predictions lead to the
 training that made them and to the labels it learnt; labels lead to the steps that made them, and
-the first of these to a file of answers, which is read again and shown.
+these to a file of answers, which is read again and shown. Answers of simulated people are kept in
+the run's folder.
 """
 
 import json
@@ -13,16 +14,20 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats import FORMATS, read
+from sfumato.judgments.formats import FORMATS, Readable, read
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.writing import read_beside
 from sfumato.judgments.judgments import Judgments
-from sfumato.provenance import fingerprint_file
+from sfumato.provenance import fingerprint_file, to_json
 from sfumato.reporting.text import interval, number
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.folder import RunFolder
+from sfumato.studies.sources import own_options
 
 ANSWERS_SHOWN = 5
 """Answers that are shown of a file."""
+ANSWER_WIDTH = 200
+"""Characters of an answer that are shown: whole, unless it is very long."""
 NEST = "  "
 
 
@@ -39,11 +44,11 @@ def trace_lines(run: RunFolder, row: int, data: Path | None) -> list[str]:
     one = next(iter(Estimates(run.estimates.table.slice(row, 1))))
     source = json.loads(one.source)
     lines = [_estimate_line(row, one)]
-    for name in ("labels", "model", "second"):
-        for step in source.get(name, []):
-            title = {"labels": "held against", "model": "scored", "second": "subtracted"}[name]
+    for name, title in (("labels", "held against"), ("model", "scored"), ("second", "subtracted")):
+        if source.get(name):
             lines.append(f"{title}:")
-            lines += [NEST + line for line in _step_lines(step, run, data, one)]
+        for step in source.get(name, []):
+            lines += [NEST + line for line in _step_lines(step, run, data)]
     if "cells" in source:
         shown = ", ".join(cell[:12] for cell in source["cells"][:3])
         lines.append(f"simulated worlds: {len(source['cells'])} cells, {shown} … in cells/")
@@ -65,16 +70,14 @@ def _estimate_line(row: int, one: Estimate) -> str:
     )
 
 
-def _step_lines(
-    step: Mapping[str, Any], run: RunFolder, data: Path | None, one: Estimate
-) -> Iterator[str]:
+def _step_lines(step: Mapping[str, Any], run: RunFolder, data: Path | None) -> Iterator[str]:
     file = step["settings"].get("file", "")
     if step["name"] == "predict" and file:
         yield from _prediction_lines(file, run, data)
     elif step["name"] == "labels" and file:
         yield from _label_lines(file, run, data)
     else:
-        yield from _plain_lines(step, data)
+        yield from _plain_lines(step, run, data)
 
 
 def _prediction_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[str]:
@@ -84,15 +87,22 @@ def _prediction_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[
     for row in table.filter(pl.col("predictions") == folder).iter_rows(named=True):
         yield f"{file}, of the training {row['arm']}, {row['network']}, seed {row['seed']}"
         yield f"{NEST}cell {row['cell'][:12]} in cells/; learnt from:"
-        for step in json.loads(row["learnt"]):
-            settings = step["settings"].get("file", "")
-            lines = (
-                _label_lines(settings, run, data)
-                if step["name"] == "labels" and settings
-                else _plain_lines(step, data)
-            )
-            for line in lines:
-                yield NEST * 2 + line
+        for line in _learnt_lines(json.loads(row["learnt"]), run, data):
+            yield NEST * 2 + line
+
+
+def _learnt_lines(
+    steps: list[Mapping[str, Any]], run: RunFolder, data: Path | None
+) -> Iterator[str]:
+    """Steps behind what was learnt: from a file of labels on, or from the answers themselves."""
+    first, *others = steps
+    file = first["settings"].get("file", "")
+    if first["name"] != "labels" or not file:
+        yield from _provenance_lines(steps, run, data)
+        return
+    yield from _label_lines(file, run, data)
+    for step in others:
+        yield from _plain_lines(step, run, data)
 
 
 def _label_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[str]:
@@ -101,42 +111,63 @@ def _label_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[str]:
     beside = json.loads(path.with_name(path.name + ".json").read_text(encoding="utf-8"))
     rows = pl.read_parquet(path)
     yield f"{file}: labels of {len(rows):,} items"
-    for step in beside["provenance"]:
-        for line in _plain_lines(step, data):
-            yield NEST + line
+    for line in _provenance_lines(beside["provenance"], run, data):
+        yield NEST + line
 
 
-def _plain_lines(step: Mapping[str, Any], data: Path | None) -> Iterator[str]:
+def _provenance_lines(
+    steps: list[Mapping[str, Any]], run: RunFolder, data: Path | None
+) -> Iterator[str]:
+    """All steps; after those that simulated answers, the answers as the run keeps them."""
+    path = run.judgments_file
+    kept = to_json(read_beside(path)[1]) if path.is_file() else None
+    for place, step in enumerate(steps, start=1):
+        yield from _plain_lines(step, run, data)
+        if steps[:place] == kept:
+            yield f"{path.name} in the run's folder:"
+            for line in _first_answers(read(path, "sfumato", ReadOptions())):
+                yield NEST + line
+
+
+def _plain_lines(step: Mapping[str, Any], run: RunFolder, data: Path | None) -> Iterator[str]:
     """A step with its settings and files; files of answers are opened."""
     settings = ", ".join(f"{name} {_short(value)}" for name, value in step["settings"].items())
     simulated = " (simulated people)" if step["simulated"] else ""
     yield f"{step['name']}{f': {settings}' if settings else ''}{simulated}"
     for name, digest in step["inputs"].items():
         yield f"{NEST}{name}, SHA-256 {digest[:12]}"
-        for line in _answer_lines(step["name"], name, digest, data):
+        for line in _answer_lines(step["name"], name, digest, run, data):
             yield NEST * 2 + line
 
 
-def _answer_lines(step: str, name: str, digest: str, data: Path | None) -> Iterator[str]:
+def _answer_lines(
+    step: str, name: str, digest: str, run: RunFolder, data: Path | None
+) -> Iterator[str]:
     """The first answers of a file, where it is there and still the same."""
-    if data is None:
-        return
-    found = [path for path in sorted(data.rglob(Path(name).name)) if path.is_file()]
-    same = [path for path in found if fingerprint_file(path) == digest]
+    own = Path(run.study.own.judgments)
+    candidates = [own] if own.name == name else []
+    if data is not None:
+        candidates += sorted(data.rglob(Path(name).name))
+    same = [path for path in candidates if path.is_file() and fingerprint_file(path) == digest]
     if not same:
-        yield "the file is not in the folder of data sets, or has changed"
+        yield "the file is not where it was and not in the folder of data sets, or has changed"
         return
     form = step.removeprefix("read ")
-    if form not in FORMATS:
-        return
-    answers = read(same[0], form, ReadOptions())
-    if not isinstance(answers, Judgments):
-        return
+    if form in FORMATS:
+        options = own_options(run.study.own) if same[0] == own else ReadOptions()
+        yield from _first_answers(read(same[0], form, options))
+
+
+def _first_answers(answers: Readable) -> Iterator[str]:
+    """How many answers there are, and a few of them."""
     table = answers.table
-    yield f"{len(table):,} answers about {table['item'].n_unique():,} items; the first:"
+    about = f" about {table['item'].n_unique():,} items" if isinstance(answers, Judgments) else ""
+    yield f"{len(table):,} answers{about}; the first:"
     for row in table.head(ANSWERS_SHOWN).iter_rows(named=True):
         shown = ", ".join(
-            f"{key} {_short(value)}" for key, value in row.items() if value is not None
+            f"{key} {_short(value, ANSWER_WIDTH)}"
+            for key, value in row.items()
+            if value is not None
         )
         yield NEST + shown
 
