@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 from sfumato.cli.commands import app
 from sfumato.errors import SfumatoError
 from sfumato.planning.advise import rule_of_thumb
-from sfumato.studies import planned as studies_planned
-from sfumato.studies.planned import Planned
+from sfumato.planning.plans import Plan
 
 SIZE = ("--items", "12", "--classes", "4", "--dimensions", "5")
 
@@ -60,13 +59,13 @@ def test_pilot_is_read_and_its_times_are_measured(tmp_path: Path) -> None:
 def test_folder_gets_the_page_and_what_is_printed_stays_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def written(planned: Planned, folder: Path, *, advance: object) -> Path:
-        assert planned.costs["soft"].value == 15
-        assert planned.errors == {"hard": 0.1}
-        assert planned.seed == 7
+    def written(plan: Plan, folder: Path, *, advance: object) -> Path:
+        assert plan.costs["soft"].value == 15
+        assert plan.errors == {"hard": 0.1}
+        assert plan.seed == 7
         return folder / "plan.html"
 
-    monkeypatch.setattr(studies_planned, "write_plan", written)
+    monkeypatch.setattr("sfumato.studies.planned.write_plan", written)
     monkeypatch.setattr(
         "sfumato.planning.advise.advise",
         lambda task, **told: rule_of_thumb(task.items, task.classes),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sfumato.studies.run import run_study
 from sfumato.studies.study import read_study
 
 ITEMS = 60
@@ -64,8 +65,6 @@ stop_after = 2
 @pytest.fixture(scope="session")
 def own_run(own_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run of it."""
-    from sfumato.studies.run import run_study
-
     folder = tmp_path_factory.mktemp("run") / "lights"
     run = run_study(read_study(own_study), folder)
     assert "failed" not in run.tables

@@ -8,30 +8,40 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sfumato.studies.planned.simulated import (
-    TYPICAL_NOISE,
-    answers_at,
-    around,
-    kept_shown,
-    noise_at,
-    sizes_of,
-    stands_for,
-)
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
+from sfumato.planning import plans
 from sfumato.planning.advise import Advice, Alternative, Task, plan_json, rule_of_thumb
 from sfumato.planning.annotators import Enough
 from sfumato.planning.cost import Cost, given_costs
 from sfumato.planning.grid import grid_points, run_grid
 from sfumato.planning.pilot import ErrorRate, Piloted
+from sfumato.planning.plans import (
+    TYPICAL_NOISE,
+    Plan,
+    answer_costs,
+    answers_at,
+    around,
+    best_two,
+    kept_shown,
+    noise_at,
+    noise_by_form,
+    sizes_of,
+    stands_for,
+)
 from sfumato.planning.weigh import Candidate
 from sfumato.reporting import draw
-from sfumato.studies.planned import Planned, plan_folder, simulated, write_plan
-from sfumato.studies.planned.asked import compared, noises, prices
-from sfumato.studies.planned.sentences import by_total_cost, enough_people, headline
-from sfumato.studies.planned.weighed import _preference
-from sfumato.studies.planned.written import NAMES, forget_figures
+from sfumato.studies.planned import (
+    NAMES,
+    by_total_cost,
+    draw_preference,
+    enough_people,
+    headline,
+    plan_folder,
+    remove_figures,
+    write_plan,
+)
 
 
 def alternative(form: str, kept: int | None = None, **changed: float) -> Alternative:
@@ -94,7 +104,7 @@ def test_large_task_is_simulated_smaller_and_says_so() -> None:
         "task's 200."
     )
     assert stands_for(Task(20, 10), sizes_of(Task(20, 10))) == ""
-    (caution,) = headline(Planned(task, rule_of_thumb(5000, 200)))[2:]
+    (caution,) = headline(Plan(task, rule_of_thumb(5000, 200)))[2:]
     assert caution.kind == "caution"
     assert "The task is many-shot, what is simulated is one-shot" in caution.text
 
@@ -113,9 +123,9 @@ def test_price_of_a_form_nobody_named_follows_from_the_numbers_in_an_answer() ->
     votes = given_costs({"hard": 1.8})
     both = votes | given_costs({"sparse": 32.4}, kept=2)
 
-    assumed = prices(Planned(task, rule))
-    from_votes = prices(Planned(task, rule, costs=votes))
-    from_both = prices(Planned(task, rule, costs=both))
+    assumed = answer_costs(Plan(task, rule))
+    from_votes = answer_costs(Plan(task, rule, costs=votes))
+    from_both = answer_costs(Plan(task, rule, costs=both))
 
     assert {form: cost.value for form, cost in assumed.items()} == {
         "hard": 1, "soft": 10, "sparse": 2, "top-class": 2,
@@ -132,9 +142,9 @@ def test_given_price_goes_before_a_measured_one() -> None:
     rows = alternative("sparse", 2), alternative("hard")
     pilots = (piloted("sparse", 0.05, kept=2, seconds=30),)
 
-    measured = prices(Planned(Task(20, 6), advised(*rows), pilots))
-    given_ = prices(
-        Planned(Task(20, 6), advised(*rows), pilots, given_costs({"sparse": 7}, kept=2))
+    measured = answer_costs(Plan(Task(20, 6), advised(*rows), pilots))
+    given_ = answer_costs(
+        Plan(Task(20, 6), advised(*rows), pilots, given_costs({"sparse": 7}, kept=2))
     )
 
     assert measured["sparse"].value == 30
@@ -144,12 +154,12 @@ def test_given_price_goes_before_a_measured_one() -> None:
 def test_advised_form_is_held_against_the_best_other_form() -> None:
     task, rows = Task(20, 6), (alternative("sparse", 2), alternative("sparse", 3))
 
-    assert compared(Planned(task, advised(*rows, alternative("soft")))) == (
+    assert best_two(Plan(task, advised(*rows, alternative("soft")))) == (
         ("sparse", 2),
         ("soft", None),
     )
-    assert compared(Planned(task, advised(*rows))) == (("sparse", 2), ("hard", None))
-    assert compared(Planned(task, rule_of_thumb(20, 6))) == (("hard", None), ("soft", None))
+    assert best_two(Plan(task, advised(*rows))) == (("sparse", 2), ("hard", None))
+    assert best_two(Plan(task, rule_of_thumb(20, 6))) == (("hard", None), ("soft", None))
 
 
 def test_noise_is_read_off_the_share_of_contradictions() -> None:
@@ -168,13 +178,13 @@ def test_forms_without_an_error_rate_are_as_noisy_as_the_known_ones() -> None:
     task, rows = Task(20, 6, dimensions=5), (alternative("soft"), alternative("hard"))
     sizes = sizes_of(task)
 
-    nothing = noises(Planned(task, advised(*rows)), sizes)
-    some = noises(Planned(task, advised(*rows), errors={"soft": 0.1}), sizes)
+    nothing = noise_by_form(Plan(task, advised(*rows)), sizes)
+    some = noise_by_form(Plan(task, advised(*rows), errors={"soft": 0.1}), sizes)
 
     assert set(nothing.values()) == {TYPICAL_NOISE}
     expected = noise_at("soft", None, 2 * 0.1 * 0.9, sizes=sizes, dimensions=(5,))
     assert some == pytest.approx(dict.fromkeys(some, expected))
-    both = noises(Planned(task, advised(*rows), errors={"soft": 0.1, "hard": 0.0}), sizes)
+    both = noise_by_form(Plan(task, advised(*rows), errors={"soft": 0.1, "hard": 0.0}), sizes)
     assert both["hard"] == 0
     assert both["sparse"] == pytest.approx(expected)  # numbers are as noisy as numbers
 
@@ -236,7 +246,7 @@ def test_whether_total_time_favours_votes_is_said(votes: float, says: str, kind:
     ]
     rows.sort(key=lambda row: -row.probability)
 
-    found = by_total_cost(Planned(Task(1000, 10), advised(*rows)))
+    found = by_total_cost(Plan(Task(1000, 10), advised(*rows)))
 
     assert found is not None
     assert found.kind == kind
@@ -248,8 +258,8 @@ def test_whether_total_time_favours_votes_is_said(votes: float, says: str, kind:
 def test_total_time_is_not_judged_where_nothing_was_spent_alike() -> None:
     rows = alternative("sparse", 2), alternative("hard")
 
-    assert by_total_cost(Planned(Task(20, 6), advised(*rows, criterion="weight"))) is None
-    assert by_total_cost(Planned(Task(20, 6), advised(rows[0], alternative("soft")))) is None
+    assert by_total_cost(Plan(Task(20, 6), advised(*rows, criterion="weight"))) is None
+    assert by_total_cost(Plan(Task(20, 6), advised(rows[0], alternative("soft")))) is None
 
 
 def test_pilots_about_other_items_are_a_caution() -> None:
@@ -257,8 +267,8 @@ def test_pilots_about_other_items_are_a_caution() -> None:
     alike = (piloted("soft", 0.1), piloted("hard", 0.1))
     other = (piloted("soft", 0.1), piloted("hard", 0.1, items=7))
 
-    plain = headline(Planned(Task(20, 6), advised(*rows), alike))
-    warned = headline(Planned(Task(20, 6), advised(*rows), other))
+    plain = headline(Plan(Task(20, 6), advised(*rows), alike))
+    warned = headline(Plan(Task(20, 6), advised(*rows), other))
 
     assert not any("different items" in each.text for each in plain)
     assert any("4 (soft), 7 (hard), 4 of them shared" in each.text for each in warned)
@@ -269,13 +279,13 @@ def test_people_that_are_enough_are_said_with_their_interval() -> None:
     advice = replace(advised(alternative("sparse", 2), alternative("hard")), enough=stop)
 
     assert "From 5 people an item on (95 % interval over the pilot's items 4 to 6)" in (
-        enough_people(Planned(Task(20, 6), advice))
+        enough_people(Plan(Task(20, 6), advice))
     )
-    assert "needs a pilot" in enough_people(Planned(Task(20, 6), rule_of_thumb(20, 6)))
+    assert "needs a pilot" in enough_people(Plan(Task(20, 6), rule_of_thumb(20, 6)))
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Planned, Path]]:
+def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Path]]:
     """A plan with a budget and two pilots, drawn once, in few pixels and at few sizes."""
     folder = tmp_path_factory.mktemp("plan") / "mine"
     rows = (
@@ -283,19 +293,19 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Planned,
         alternative("hard", people=3, probability=0.4),
     )
     pilots = (piloted("soft", 0.1, seconds=15), piloted("hard", 0.05, seconds=5))
-    planned = Planned(
+    plan = Plan(
         Task(70, 3, dimensions=2), advised(*rows), pilots, errors={"hard": 0.02}, seed=3,
         files={"votes.csv": "ab" * 32},
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as quick:
         quick.setattr(draw, "PNG_DPI", 20)
-        quick.setattr(simulated, "MOST_ITEMS", 12)
-        quick.setattr(simulated, "MOST_CLASSES", 6)
-        assert write_plan(planned, folder) == folder / "plan.html"
-    yield planned, folder
+        quick.setattr(plans, "MOST_ITEMS", 12)
+        quick.setattr(plans, "MOST_CLASSES", 6)
+        assert write_plan(plan, folder) == folder / "plan.html"
+    yield plan, folder
 
 
-def test_every_figure_is_there_as_picture_and_as_numbers(written: tuple[Planned, Path]) -> None:
+def test_every_figure_is_there_as_picture_and_as_numbers(written: tuple[Plan, Path]) -> None:
     _, folder = written
     found = sorted(path.name for path in (folder / "figures").iterdir())
 
@@ -307,7 +317,7 @@ def test_every_figure_is_there_as_picture_and_as_numbers(written: tuple[Planned,
 
 
 def test_maps_hold_the_task_itself_and_the_cost_of_all_its_items(
-    written: tuple[Planned, Path],
+    written: tuple[Plan, Path],
 ) -> None:
     _, folder = written
     told = pl.read_csv(folder / "figures" / "information-ratio.csv")
@@ -327,14 +337,14 @@ def test_maps_hold_the_task_itself_and_the_cost_of_all_its_items(
 
 
 def test_assumed_price_of_soft_answers_grows_with_the_classes_of_a_cell() -> None:
-    planned = Planned(Task(6, 4), rule_of_thumb(6, 4))
+    plan = Plan(Task(6, 4), rule_of_thumb(6, 4))
     pairs = answers_at(
         [Candidate("hard"), Candidate("soft")], items=[6], classes=[4, 8], dimensions=[3],
         noise={"hard": 0.0, "soft": 0.0}, seed=0, advance=quiet,
     )  # fmt: skip
 
     drawn = [
-        _preference(planned, pairs, [beta], prices(planned), 1).table.filter(
+        draw_preference(plan, pairs, [beta], answer_costs(plan), 1).table.filter(
             pl.col("panel").str.starts_with("linear")
         )
         for beta in (0.0, 1.0)
@@ -345,7 +355,7 @@ def test_assumed_price_of_soft_answers_grows_with_the_classes_of_a_cell() -> Non
     assert saved == pytest.approx([6 * (4 - 1), 6 * (8 - 1)])  # n(k - 1) labels, S1-31
 
 
-def test_middle_weight_is_where_both_forms_are_equally_good(written: tuple[Planned, Path]) -> None:
+def test_middle_weight_is_where_both_forms_are_equally_good(written: tuple[Plan, Path]) -> None:
     _, folder = written
     preferred = pl.read_csv(folder / "figures" / "preference.csv")
     panels = preferred["panel"].unique(maintain_order=True).to_list()
@@ -358,13 +368,13 @@ def test_middle_weight_is_where_both_forms_are_equally_good(written: tuple[Plann
 
 
 def test_json_of_the_folder_is_what_is_printed_with_settings_seed_and_versions(
-    written: tuple[Planned, Path],
+    written: tuple[Plan, Path],
 ) -> None:
-    planned, folder = written
+    plan, folder = written
 
     found = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
 
-    printed = json.loads(json.dumps(plan_json(planned.task, planned.advice)))
+    printed = json.loads(json.dumps(plan_json(plan.task, plan.advice)))
     assert {name: found[name] for name in printed} == printed
     assert found["seed"] == 3
     assert set(found["versions"]) >= {"python", "sfumato", "numpy"}
@@ -377,7 +387,7 @@ def test_json_of_the_folder_is_what_is_printed_with_settings_seed_and_versions(
     )
 
 
-def test_page_needs_nothing_else_and_says_what_it_rests_on(written: tuple[Planned, Path]) -> None:
+def test_page_needs_nothing_else_and_says_what_it_rests_on(written: tuple[Plan, Path]) -> None:
     _, folder = written
 
     page = (folder / "plan.html").read_text(encoding="utf-8")
@@ -395,13 +405,13 @@ def test_second_plan_removes_the_figures_of_the_first_and_nothing_else(tmp_path:
     for name in ("equal-spending.png", "annotators.csv", "mine.png"):
         (tmp_path / name).write_bytes(b"")
 
-    forget_figures(tmp_path)
+    remove_figures(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == ["mine.png"]
 
 
 def test_plan_with_nothing_weighed_says_so_first() -> None:
-    (answer, *_) = headline(Planned(Task(4, 3), rule_of_thumb(4, 3)))
+    (answer, *_) = headline(Plan(Task(4, 3), rule_of_thumb(4, 3)))
 
     assert answer.text == "Collect hard answers: by rule of thumb, with nothing weighed."
 

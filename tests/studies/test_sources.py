@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.data import cifar10
+from sfumato.data import load
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import BuiltLabels
@@ -36,11 +36,11 @@ def own(own_study: Path, tmp_path: Path) -> Callable[..., StudyData]:
     folder = tmp_path / "own"
     shutil.copytree(own_study.parent, folder)
 
-    def load(**changes: Any) -> StudyData:
+    def load_with(**changes: Any) -> StudyData:
         dotted = {key.replace("__", "."): value for key, value in changes.items()}
         return load_data(read_study(folder / own_study.name, changes=dotted), None)
 
-    return load
+    return load_with
 
 
 @pytest.fixture
@@ -494,7 +494,7 @@ def test_near_images_and_pretraining_images_are_training_images_and_disjoint(
     index = int(near[0].removeprefix("train/"))
     official = np.load(data_folder / "cifar10" / "train_labels.npy")[index]
     assert paper_1.labels[NEAR].probs[0].argmax() == official
-    picture = cifar10.load("train", data_folder, items=[str(index)]).images[0]
+    picture = load("cifar10", "train", data_folder, items=[str(index)]).images[0]
     assert (paper_1.examples.take(near[:1]).images[0] == picture).all()
 
 

@@ -9,6 +9,9 @@ import pytest
 import tomli_w
 
 from sfumato.errors import DataError, SfumatoError, UnknownName
+from sfumato.studies.measures import MEASURES
+from sfumato.studies.pages import SECTIONS
+from sfumato.studies.run import run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import (
     Arm,
@@ -316,6 +319,22 @@ def test_attacks_are_fgsm_then_pgd_in_steps_of_a_quarter() -> None:
     found = [(one.kind, one.epsilon_255) for one in attacks]
     assert found == [("fgsm", 4), ("fgsm", 8), ("pgd", 2)]
     assert (attacks[2].step_255, attacks[2].iterations) == (0.5, 7)
+
+
+def test_shipped_studies_name_measures_and_sections_that_there_are() -> None:
+    for name in SHIPPED:
+        study = read_study(name)
+        assert set(study.measures) <= MEASURES.keys()
+        assert set(study.sections) <= SECTIONS.keys()
+
+
+def test_unknown_measure_is_told_before_anything_is_trained(tmp_path: Path) -> None:
+    for key, table in (("measures", "measure"), ("sections", "section of a report")):
+        study = read_study("digits", changes={key: ["sccores"]})
+
+        with pytest.raises(UnknownName, match=f"No {table} is called 'sccores'. Did you mean 'sco"):
+            run_study(study, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", TRAINING)

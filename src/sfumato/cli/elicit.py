@@ -367,9 +367,9 @@ def way_in(folder: Path, address: str) -> str:
 
 def demo_digits() -> dict[str, Any]:
     """The images, labels and classes of a study of handwritten digits."""
-    from sfumato.data import digits
+    from sfumato.data.digits import read_digits
 
-    pictures = digits.load()
+    pictures = read_digits()
     names = [DIGITS[label] for label in pictures.labels]
     return {
         "images": dict(zip(pictures.items, pictures.images, strict=True)),

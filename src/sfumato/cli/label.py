@@ -32,7 +32,7 @@ from sfumato.errors import DataError
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.labelset import LabelSet
-    from sfumato.labels.make import Labelling
+    from sfumato.labels.make import LabellingResult
     from sfumato.labels.simulate.run import Simulation, SimulationSettings
     from sfumato.labels.simulate.top_two import HabitsName
 
@@ -302,7 +302,7 @@ def _reading(name: str | None) -> Literal["consistent", "released"] | None:
 
 
 def _write(
-    made: "Labelling", judgments: "Judgments", files: _Files, *, per_annotator: bool
+    made: "LabellingResult", judgments: "Judgments", files: _Files, *, per_annotator: bool
 ) -> None:
     from sfumato.labels.build.distances import confusion_distances, write_distances
     from sfumato.labels.files import write_labels, write_table
@@ -317,7 +317,9 @@ def _write(
         write_distances(confusion_distances(made.labels), files.confusions)
 
 
-def _summarise(judgments: "Judgments", made: "Labelling", *, per_annotator: bool) -> dict[str, Any]:
+def _summarise(
+    judgments: "Judgments", made: "LabellingResult", *, per_annotator: bool
+) -> dict[str, Any]:
     """What ``label`` prints, as plain numbers."""
     from sfumato.labels.make import default_aggregator
     from sfumato.provenance import is_simulated

@@ -1,7 +1,6 @@
 """``sfumato plan``: which labels to collect, before money is spent."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +12,9 @@ from sfumato.cli.reading import names_in
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sfumato.judgments.judgments import Judgments
     from sfumato.planning.advise import Advice, Task
-    from sfumato.planning.cost import Cost
-    from sfumato.planning.pilot import Piloted
+    from sfumato.planning.plans import Plan
 
 Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
 Classes = Annotated[int, typer.Option("--classes", help="How many classes there are.")]
@@ -94,90 +90,63 @@ def plan(
         utility=utility,
     )
     if output is not None:
-        _check_folder(output)
-    asked = _Asked(tuple(pilot or ()), shared, tuple(cost or ()), tuple(error or ()), known, seed)
-    told = _told(task, asked)
-    page = None if output is None else _write(task, asked, told, output)
-    found = plan_json(task, told.advice)
+        from sfumato.studies.planned import plan_folder
+
+        plan_folder(output)  # what cannot be written into is refused before any long work
+    with progress("Weighing the forms"):
+        made = _make_plan(
+            task, pilot or [], costs=_numbers(cost or [], "--cost"),
+            errors=_numbers(error or [], "--error"), known=known, shared=shared, seed=seed,
+        )  # fmt: skip
+    page = None
+    if output is not None:
+        from sfumato.studies.planned import write_plan
+
+        with progress("Drawing the plan") as advance:
+            page = write_plan(made, output, advance=advance)
+    found = plan_json(task, made.advice)
     if as_json:
         print_json(found)
         return
-    _show(found, told.advice)
+    _show(found, made.advice)
     if page is not None:
         typer.echo(f"\nPlan: {page}")
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What was typed besides the task."""
-
-    pilots: tuple[str, ...]
-    shared: bool
-    """Whether pilots are cut down to the items that all of them are about."""
-    costs: tuple[str, ...]
-    errors: tuple[str, ...]
-    known: Path | None
-    seed: int
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What was read from it, and the advice."""
-
-    pilots: "tuple[Piloted, ...]"
-    costs: "dict[str, Cost]"
-    errors: dict[str, float]
-    advice: "Advice"
-
-
-def _told(task: "Task", asked: _Asked) -> _Told:
+def _make_plan(
+    task: "Task",
+    pilots: Sequence[str],
+    *,
+    costs: Mapping[str, float],
+    errors: Mapping[str, float],
+    known: Path | None,
+    shared: bool,
+    seed: int,
+) -> "Plan":
     import numpy as np
 
     from sfumato.labels.files import read_labels
     from sfumato.planning.advise import advise
     from sfumato.planning.cost import given_costs
-
-    rng = np.random.default_rng(asked.seed)
-    with progress("Weighing the forms"):
-        pilots = _piloted(asked, rng)
-        costs = given_costs(_numbers(asked.costs, "--cost"), kept=task.kept[0])
-        errors = _numbers(asked.errors, "--error")
-        known = None if asked.known is None else read_labels(asked.known)
-        advice = advise(task, pilots=pilots, costs=costs, errors=errors, known=known, rng=rng)
-    return _Told(pilots, costs, errors, advice)
-
-
-def _check_folder(path: Path) -> None:
-    """What cannot be written into is refused before any long work."""
-    from sfumato.studies.planned import plan_folder
-
-    plan_folder(path)
-
-
-def _write(task: "Task", asked: _Asked, told: _Told, folder: Path) -> Path:
+    from sfumato.planning.pilot import of_shared_items, pilot
+    from sfumato.planning.plans import Plan
     from sfumato.provenance import fingerprint_file
-    from sfumato.studies.planned import Planned, write_plan
 
-    read = [Path(_format_and_name(text)[1]) for text in asked.pilots]
-    read += [] if asked.known is None else [asked.known]
-    files = {path.name: fingerprint_file(path) for path in read if path.is_file()}
-    planned = Planned(
-        task, told.advice, told.pilots, told.costs, told.errors, seed=asked.seed, files=files
-    )
-    with progress("Drawing the plan") as advance:
-        return write_plan(planned, folder, advance=advance)
+    rng = np.random.default_rng(seed)
+    read = [_judged(text) for text in pilots]
+    measured = tuple(pilot(one, rng=rng) for one in (of_shared_items(read) if shared else read))
+    prices = given_costs(costs, kept=task.kept[0])
+    labels = None if known is None else read_labels(known)
+    advice = advise(task, pilots=measured, costs=prices, errors=errors, known=labels, rng=rng)
+    paths = [Path(_format_and_name(text)[1]) for text in pilots]
+    paths += [] if known is None else [known]
+    files = {path.name: fingerprint_file(path) for path in paths if path.is_file()}
+    return Plan(task, advice, measured, prices, errors, seed=seed, files=files)
 
 
 def _format_and_name(text: str) -> tuple[str, str]:
     format_name, _, name = text.rpartition("=")
     return format_name or "sfumato", name
-
-
-def _piloted(asked: _Asked, rng: "np.random.Generator") -> "tuple[Piloted, ...]":
-    from sfumato.planning.pilot import of_shared_items, pilot
-
-    read = [_judged(text) for text in asked.pilots]
-    return tuple(pilot(each, rng=rng) for each in (of_shared_items(read) if asked.shared else read))
 
 
 def _judged(text: str) -> "Judgments":

@@ -51,7 +51,7 @@ class LabelSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling:
+class LabellingResult:
     """The labels with everything that was left out on the way."""
 
     crowd: CrowdLabels
@@ -73,7 +73,7 @@ class Labelling:
 
 def make_labels(
     judgments: Judgments, settings: LabelSettings, *, predictions: LabelSet | None = None
-) -> Labelling:
+) -> LabellingResult:
     """Judgments to labels; ``predictions`` are needed by aggregators that use a classifier."""
     find(RECIPES, settings.recipe, what="recipe")  # before any work
     kept, ledger = apply_rules(judgments, settings.exclude)
@@ -103,12 +103,12 @@ def make_labels(
         interval=settings.interval,
         predictions=predictions,
     )
-    return Labelling(
+    return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
     )
 
 
-def everything_left_out(judgments: Judgments, made: Labelling) -> pl.DataFrame:
+def everything_left_out(judgments: Judgments, made: LabellingResult) -> pl.DataFrame:
     """One row for everything that did not become a label: when, what, by whom, and why.
 
     ``stage`` is "reading", "quality rules", "selection" or "recipe"; rows of the file that could

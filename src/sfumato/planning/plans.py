@@ -1,21 +1,24 @@
-"""Turn a planned task into simulated worlds around its size, and what answers recover in them.
+"""A plan: what was asked and advised, what it takes forms to cost, and worlds of about its size.
 
-Two things are simulated. Labels without any error, as the paper draws them, over numbers of items
-and classes around the task's own and over k̂ at the task itself. And the answers of people who err
-as much as the advice takes them to, which is what a choice between forms has to go by.
+Two things are simulated around a task. Labels without any error, as the paper draws them, over
+numbers of items and classes around the task's own and over k̂ at the task itself. And the answers of
+people who err as much as the advice takes them to, which is what a choice between forms has to go
+by.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import log2, sqrt
+from dataclasses import dataclass, field, replace
+from math import exp, log, log2, sqrt
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.planning.advise import DIMENSIONS, NOISE_ASSUMED, Task
+from sfumato.planning.advise import NOISE_ASSUMED, Advice, Pair, Task, dimensions_of
+from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost
 from sfumato.planning.embed import spearman
 from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
+from sfumato.planning.pilot import Piloted
 from sfumato.planning.weigh import (
     MOST_ITEMS,
     NOISES,
@@ -27,20 +30,14 @@ from sfumato.planning.weigh import (
 )
 from sfumato.planning.worlds import PCA, Point, World, stream, world_at
 
-__all__ = [
-    "MOST_CLASSES",
-    "Advance",
-    "Sizes",
-    "answers_at",
-    "around",
-    "dimensions_of",
-    "kept_shown",
-    "noise_at",
-    "part_of",
-    "right_labels",
-    "sizes_of",
-    "stands_for",
-]
+DRAWN = ("hard", "soft", *WITH_KEPT)
+"""The forms that the paper's figures compare, whatever was asked about."""
+
+NUMBERS = ("soft", "typicality", *WITH_KEPT)
+"""The forms in which people say how much, not only which."""
+
+LEAST = 0.01
+"""Noise below this counts as so much in a geometric mean, which a zero would undo."""
 
 MOST_CLASSES = 60
 """So many classes are simulated at most, so that drawing a plan takes seconds and not minutes."""
@@ -66,6 +63,32 @@ Advance = Callable[[int, int], None]
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What was asked about, and what was advised."""
+
+    task: Task
+    advice: Advice
+    pilots: tuple[Piloted, ...] = ()
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    """Given ones, by form."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Given ones, by form."""
+    seed: int = 0
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Names of what was read to the SHA-256 of their content."""
+
+    @property
+    def usual_kept(self) -> int:
+        """The k̂ of forms that have one, where nothing else says so."""
+        return self.task.kept[0] if self.task.kept else 2
+
+    def error_rate(self, form: str) -> float | None:
+        """ε of one answer where it was given or else measured."""
+        measured = {pilot.form: pilot.error.flipped for pilot in self.pilots}
+        return self.errors.get(form, measured.get(form))
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Numbers of items and classes to draw, the simulated ones of the task itself among them."""
@@ -75,6 +98,72 @@ class Sizes:
     n: int
     """Simulated items that stand for the task's own; fewer where the task has very many."""
     k: int
+
+
+def best_two(plan: Plan) -> tuple[Pair, Pair]:
+    """The advised form, and the best of the others: two forms to hold against each other."""
+    advice = plan.advice
+    first = (advice.form, advice.kept)
+    others = [each for each in advice.alternatives if each.form != advice.form]
+    if others:
+        return first, (others[0].form, others[0].kept)
+    return first, ("soft" if advice.form == "hard" else "hard", None)
+
+
+def answer_costs(plan: Plan) -> dict[str, Cost]:
+    """The cost of an answer of every form to be drawn, given, measured or assumed.
+
+    An assumed cost is the paper's, so much a number in the answer (S1-31), at the least price of a
+    number among known forms: those that ask for numbers, if it does too and there are any.
+    """
+    classes, kept = plan.task.classes, plan.usual_kept
+    known = {each.form: each.cost for each in plan.pilots if each.cost is not None}
+    known |= plan.costs
+    forms = dict.fromkeys([*DRAWN, *(each.form for each in plan.advice.alternatives), *known])
+    plain = {form: assumed_cost(form, classes=classes, kept=kept) for form in forms}
+    if not known:
+        return plain
+    unit = next(iter(known.values())).unit
+    a_number = {
+        form: cost.value / assumed_cost(form, classes=classes, kept=cost.kept or kept).value
+        for form, cost in known.items()
+    }
+    return {
+        form: known.get(form)
+        or replace(cost, value=cost.value * min(_alike(form, a_number)), unit=unit)
+        for form, cost in plain.items()
+    }
+
+
+def noise_by_form(plan: Plan, sizes: Sizes) -> dict[str, float]:
+    """How noisy people are taken to be in each form, in spreads of an item's log-probabilities.
+
+    Where an error rate is known, the noise at which simulated people contradict one another as
+    often; elsewhere the geometric mean of the known ones (those of forms that ask for numbers, if
+    it does too and there are any), or what the advice assumes.
+    """
+    kept = {each.form: each.kept for each in plan.advice.alternatives}
+    forms = tuple(dict.fromkeys((*DRAWN, *kept)))
+    known: dict[str, float] = {}
+    for form in forms:
+        if (error := plan.error_rate(form)) is not None:
+            asked = (kept.get(form) or plan.usual_kept) if form in WITH_KEPT else None
+            differ = 2 * error * (1 - error)  # of two answers that err on their own
+            dims = dimensions_of(plan.task)
+            known[form] = noise_at(form, asked, differ, sizes=sizes, dimensions=dims)
+    return {form: known[form] if form in known else _usual_noise(form, known) for form in forms}
+
+
+def _usual_noise(form: str, known: Mapping[str, float]) -> float:
+    if not known:
+        return TYPICAL_NOISE
+    return exp(float(np.mean([log(max(noise, LEAST)) for noise in _alike(form, known)])))
+
+
+def _alike(form: str, known: Mapping[str, float]) -> list[float]:
+    """What is known of forms that ask for numbers, if this one does too and there are any."""
+    alike = [value for other, value in known.items() if other in NUMBERS and form in NUMBERS]
+    return alike or list(known.values())
 
 
 def around(own: int, *, most: int, many: int = SIZES, least: int = 3) -> tuple[int, ...]:
@@ -113,20 +202,6 @@ def stands_for(task: Task, sizes: Sizes) -> str:
     return f" {' and '.join(fewer)}." if fewer else ""
 
 
-def part_of(advance: Advance, start: float, end: float) -> Advance:
-    """Shows the progress of a part as a stretch of the whole."""
-
-    def show(done: int, total: int) -> None:
-        advance(round(1000 * (start + (end - start) * done / max(total, 1))), 1000)
-
-    return show
-
-
-def dimensions_of(task: Task) -> tuple[int, ...]:
-    """The task's own number of dimensions, or the three that are equally likely."""
-    return DIMENSIONS if task.dimensions is None else (task.dimensions,)
-
-
 def kept_shown(classes: int) -> list[int]:
     """k̂ from 1 to k, evenly on a logarithmic scale.
 
@@ -151,13 +226,13 @@ def right_labels(
     )
     others = [point for point in maps if (point.items, point.classes) != (sizes.n, sizes.k)]
     points = [replace(point, seed=seed + point.seed) for point in (*curves, *others)]
-    return run_grid(points, run=lambda _, asked: _counted(asked, advance))
 
+    def counted(_: object, points: Sequence[Point]) -> Iterable[dict[str, object]]:
+        for done, point in enumerate(points):
+            yield simulate_point(point)
+            advance(done + 1, len(points))
 
-def _counted(points: Sequence[Point], advance: Advance) -> Iterable[dict[str, object]]:
-    for done, point in enumerate(points):
-        yield simulate_point(point)
-        advance(done + 1, len(points))
+    return run_grid(points, run=counted)
 
 
 def answers_at(
@@ -172,8 +247,8 @@ def answers_at(
 ) -> pl.DataFrame:
     """ρ of the answers of simulated people who err, in the columns of ``grid.run_grid``.
 
-    ``noise`` is by form, in spreads of an item's log-probabilities (see ``plan.expected``). At
-    sizes beyond what is simulated the largest ones stand in. A k̂ above k is left out. Worlds of all
+    ``noise`` is by form, in spreads of an item's log-probabilities (see ``weigh``). At sizes
+    beyond what is simulated the largest ones stand in. A k̂ above k is left out. Worlds of all
     dimensions are put together, as equally likely, and counted as seeds of the first of them.
     """
     rows: list[tuple[object, ...]] = []

@@ -24,7 +24,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.make import Labelling, LabelSettings, make_labels
+from sfumato.labels.make import LabellingResult, LabelSettings, make_labels
 
 Watched = NDArray[np.floating]  # (seeds, epochs, items, classes)
 
@@ -133,7 +133,7 @@ class GivenFiles:
     """The files, read and brought to the same classes."""
 
     people: LabelSet | None
-    made: Labelling | None
+    made: LabellingResult | None
     judgments: Judgments | None
     original: LabelSet | None
     pictures: ImageSet | None

@@ -34,6 +34,7 @@ from sfumato.learn.sweep import (
     fingerprint,
     run_sweep,
 )
+from sfumato.names import find
 from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
@@ -48,7 +49,7 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.folder import RunFolder, Timing
 from sfumato.studies.measures import MEASURES
-from sfumato.studies.pages import write_report
+from sfumato.studies.pages import SECTIONS, write_report
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, study_settings
 from sfumato.studies.trainings import folder_name, run_trainings
@@ -87,6 +88,9 @@ class Run(RunFolder):
 def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
     """The main job: data, cells, measures, report; whatever a study leaves empty is skipped."""
     runner = runner or Runner()
+    measures = [find(MEASURES, name, what="measure") for name in study.measures]
+    for name in study.sections:
+        find(SECTIONS, name, what="section of a report")  # before hours of training
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
         data = load_data(study, watched.data)
@@ -95,7 +99,7 @@ def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
         data = _with_label_files(data, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
-        found = [MEASURES[name](data, predictions) for name in study.measures]
+        found = [measure(data, predictions) for measure in measures]
         _write_findings(join_findings(found, study.name), predictions, folder)
         _write_datasheet(data, predictions, folder)
         watched.stage("Report")
