@@ -1,24 +1,17 @@
-"""Paper 5's study on a made-up file in the layout of soft-digits."""
+"""Paper 5's study on a made-up file in the layout of soft-digits, from the file to its page."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from sfumato.studies.shipped import TRAININGS, shipped_study
 
-from sfumato.errors import DataError, UnknownName
-from sfumato.labels.labelset import LabelSet
-from sfumato.learn.folds import Split
-from sfumato.reporting.page import Page
 from sfumato.reporting.tables import Table
-from sfumato.scores import read_differences
-from sfumato.studies.arms import labels_of
-from sfumato.studies.run import run_study
-from sfumato.studies.sources import load_material
-from sfumato.studies.study import Study
-from sfumato.studies.trainings import split_of
+from sfumato.studies import pages
+from sfumato.studies.claims import read_claims
+from sfumato.studies.folder import RunFolder
+from sfumato.studies.run import Runner, run_study
+from sfumato.studies.study import Study, read_study
 
 EACH = 60
 """Digits of each source."""
@@ -33,7 +26,8 @@ def row(place: int, source: str) -> dict[str, object]:
     weighted, equal = np.eye(11)[digit], np.eye(11)[digit]
     if place % 3 == 0:
         other = (digit + 1) % 10
-        weighted = 0.8 * weighted + 0.2 * np.eye(11)[other]
+        strays = 0.1 + 0.1 * (place % 4)
+        weighted = (1 - strays) * weighted + strays * np.eye(11)[other]
         equal = 0.7 * equal + 0.3 * np.eye(11)[other]
     told = np.eye(10)[digit]
     if source == "mukhoti":
@@ -61,113 +55,67 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def small(name: str) -> Study:
-    study = TRAININGS[name].cpu
-    return replace(
-        study,
-        networks=("simple-ffn",),
-        seeds=2,
-        training=replace(study.training, epochs=2),
-        corruptions=(),
-        draws=50,
+    changes = {
+        "networks": ["simple-ffn"],
+        "seeds": 2,
+        "training.epochs": 2,
+        "corruptions": [],
+        "draws": 100,
+    }
+    return read_study(name, changes=changes)
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A finished run, without its page: that is drawn from the folder in a test of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.studies.run.write_report", lambda run: run.folder)
+        place = tmp_path_factory.mktemp("run") / "digits"
+        return run_study(small("digits-audit-synthetic"), place, Runner(data=folder))
+
+
+def test_claims_of_paper_5_that_can_be_tested_all_find_their_estimates(run: RunFolder) -> None:
+    found = {one.claim.id: one for one in run.claims}
+
+    assert len(found) == 34
+    without = {
+        name for name, one in found.items() if one.claim.metric and not one.found
+    }  # no arm of smoothed labels here, as in the paper's own data
+    assert {found[name].claim.arm for name in without} == {"smoothed"}
+
+
+def test_signals_of_the_file_are_correlated_with_doubt(run: RunFolder) -> None:
+    signals = run.estimates.filter(metric="spearman").table
+
+    assert "unsure proportion" in {*signals["arm"], *signals["against"]}
+    assert "failed" not in run.tables
+
+
+def test_page_tells_every_part_from_the_folder_alone(run: RunFolder) -> None:
+    page = pages.study_page(RunFolder.open(run.folder))
+
+    titles = [section.title for section in page.sections]
+    assert titles[0] == "Next to the paper"
+    assert titles.index("Softness or a shifted mode?") < titles.index("How it was learnt")
+    assert {"Calibration", "People's doubt", "Single items", "The pictures"} <= set(titles)
+    claims = page.sections[0].blocks[0]
+    assert isinstance(claims, Table)
+    assert len(claims.table) == 34
+    assert "MNIST -0.518" in claims.table["paper"][0]  # its table 3, soft less majority
+
+
+def test_numbers_of_the_paper_are_those_of_its_text() -> None:
+    printed = {claim.id: claim.printed for claim in read_claims("digits-audit")}
+
+    assert printed["digits-audit-01"] == (
+        "MNIST -0.518 · -0.498 · -0.996; synthetic -0.369 · -0.375 · -0.431"
     )
-
-
-def test_labels_are_those_of_the_file_in_both_weightings(folder: Path) -> None:
-    material = load_material(small("digits-audit"), folder)
-
-    equal, presentation = labels_of("yes-unsure-equal", material)
-    original, _ = labels_of("original", material)
-    assert isinstance(equal, LabelSet)
-    assert isinstance(original, LabelSet)
-    assert material.people.items == tuple(map(str, range(EACH)))
-    assert material.people.classes == (*"0123456789", "none of these")
-    assert material.people.probs[3, 3:5] == pytest.approx([0.8, 0.2])
-    assert equal.probs[3, 3:5] == pytest.approx([0.7, 0.3])
-    assert original.probs[3].tolist() == np.eye(11)[3].tolist()
-    assert presentation == "fixed"
-    assert set(material.signals) == {"mean uncertainty", "unsure proportion"}
-    assert material.signals["unsure proportion"][:4].tolist() == [0.4, 0, 0, 0.4]
-    assert not material.simulated
-
-
-def test_original_labels_of_synthetic_digits_are_the_models_distributions(folder: Path) -> None:
-    material = load_material(small("digits-audit-synthetic"), folder)
-
-    assert material.people.items[0] == str(EACH)
-    learnt, _ = labels_of("original", material)
-    assert isinstance(learnt, LabelSet)
-    assert learnt.probs[1, [1, 6]] == pytest.approx([0.6, 0.4])
-    assert material.original.probs[1, [1, 6]].tolist() == [1, 0]  # what models are tested on
-
-
-def test_published_parts_are_kept_and_others_drawn_where_there_are_none(
-    folder: Path, tmp_path: Path
-) -> None:
-    study = small("digits-audit")
-    bare = tmp_path / "soft_digits" / "soft-digits.parquet"
-    bare.parent.mkdir()
-    table = pl.read_parquet(folder / "soft_digits" / "soft-digits.parquet")
-    table.drop("split").write_parquet(bare)
-
-    given = split_of(study, load_material(study, folder))
-    drawn = split_of(study, load_material(study, tmp_path))
-
-    assert isinstance(given, Split)
-    assert given.validation == tuple(map(str, range(30, 40)))
-    assert given.test == tuple(map(str, range(40, 50)))
-    assert len(drawn.train) == 42
-
-
-def test_study_runs_to_its_report_with_the_claims_of_paper_5(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pages: list[Page] = []
-    monkeypatch.setattr("sfumato.studies.page.write_report", lambda page, at: pages.append(page))
-
-    done = run_study(small("digits-audit-synthetic"), tmp_path, data=folder)
-
-    section = next(one for one in pages[0].sections if one.title == "Next to paper 5")
-    table = section.blocks[0]
-    arms = {one.first for one in read_differences(tmp_path / "differences.parquet")}
-    signals = pl.read_parquet(tmp_path / "tables" / "correlations.parquet")
-    assert done.failed == 0
-    assert isinstance(table, Table)
-    assert "MNIST -0.518" in table.table["its numbers"][0]  # its table 3, soft less majority
-    assert arms == {"majority", "soft", "yes-unsure-equal"}
-    assert "unsure proportion" in str(signals.to_dict(as_series=False))
-
-
-def test_missing_file_is_named_with_where_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"soft-digits\.parquet"):
-        run_study(small("digits-audit"), tmp_path / "run", data=tmp_path)
-    with pytest.raises(DataError, match="SFUMATO_DATA"):
-        load_material(small("digits-audit"), None)
-
-
-def test_what_averaged_labels_cannot_give_is_refused(folder: Path) -> None:
-    material = load_material(small("digits-audit"), folder)
-
-    with pytest.raises(DataError, match="one person at a time"):
-        labels_of("one-annotator", material)
-    with pytest.raises(UnknownName, match="recipe by which the data set holds labels"):
-        labels_of("votes", material)
-    with pytest.raises(DataError, match="not by 'votes'"):
-        load_material(replace(small("digits-audit"), recipe="votes"), folder)
-
-
-def test_source_that_nobody_knows_is_refused(folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "soft_digits" / "soft-digits.parquet"
-    path.parent.mkdir()
-    table = pl.read_parquet(folder / "soft_digits" / "soft-digits.parquet")
-    table.with_columns(source=pl.lit("ardis")).write_parquet(path)
-
-    with pytest.raises(DataError, match="source of item '0' is 'ardis'"):
-        load_material(small("digits-audit"), tmp_path)
+    assert printed["digits-audit-10"].startswith("in all MNIST +0.011 · +0.024 · +0.017;")
+    assert printed["digits-audit-11"].endswith("synthetic -0.184 · -0.208 · -0.272")
 
 
 def test_papers_size_is_the_papers() -> None:
-    study = shipped_study("digits-audit", "paper")
+    study = read_study("digits-audit", "paper")
 
-    assert isinstance(study, Study)
     assert (study.seeds, study.training.epochs, study.training.batch_size) == (6, 40, 64)
     assert study.networks == ("simple-ffn", "deeper-ffn", "lenet")

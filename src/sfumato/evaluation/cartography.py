@@ -444,7 +444,7 @@ class InterestRules:
     """Few strays: the model's mean probability of its target is at least this, more than
     for all other classes together."""
     spread: float = 0.5
-    """Answers spread: the entropy is at least this part of log K, the entropy of knowing nothing."""
+    """Answers spread: the entropy is at least this part of log K, that of knowing nothing."""
     many_unsure: float = 0.5
     """Answers spread: at least this share of annotators was unsure."""
     two_readings: float = 0.8
@@ -492,9 +492,9 @@ def kinds_of_interest(
       and the model varies; the paper's true ambiguity.
 
     The names say what the rule saw. Whether somebody slipped or saw something, no label tells: that
-    is for a person who looks at the item. The first kind that fits counts. ``confidence`` and ``variability`` are the mean and standard
-    deviation over epochs and seeds of the probability of the target (S4-34); ``unsure`` is the
-    share of annotators with an unsure answer (S4-48), NaN where unknown. An item whose model
+    is for a person who looks at the item. The first kind that fits counts. ``confidence`` and
+    ``variability`` are the mean and standard deviation over epochs and seeds of the probability of
+    the target (S4-34); ``unsure`` is the share of annotators with an unsure answer (S4-48), NaN where unknown. An item whose model
     numbers are NaN fits only rules that leave the model out. Columns ``item``, ``kind``,
     ``human_entropy``, ``off_top``, ``top_two``, ``second_mass``, ``unsure``, ``confidence``,
     ``variability``.

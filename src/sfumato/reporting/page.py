@@ -110,7 +110,7 @@ WIDTH = 120
 
 
 def render_markdown(page: Page, *, figures: Sequence[str] = ()) -> str:
-    """The page as Markdown; ``figures`` are addresses of pictures that are shown after the findings.
+    """The page as Markdown; ``figures`` are addresses of pictures, shown after the findings.
 
     Drawings themselves are left out: their tables are in files beside the page's own pictures.
     """

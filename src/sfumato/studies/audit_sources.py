@@ -25,9 +25,6 @@ from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.make import LabellingResult, LabelSettings, make_labels
-from sfumato.studies.audit_files.sources import AuditSettings, AuditSources
-
-__all__ = ["Given", "Watched", "read_files"]
 
 Watched = NDArray[np.floating]  # (seeds, epochs, items, classes)
 

@@ -1,4 +1,4 @@
-"""Turn the folder of a run into its page: findings first, then every section there is something for.
+"""Turn the folder of a run into its page: findings, then every section there is something for.
 
 A section is a function from the folder to a ``Section``, or None where the run has nothing for it.
 The same page is the report in HTML and the text of the documentation in Markdown.
@@ -38,8 +38,13 @@ SECTIONS: dict[str, SectionMaker] = {
     "scores": trained.scores,
     "agreement": trained.agreement,
     "confidence": trained.confidence,
+    "modes": audit.modes,
+    "calibration": audit.calibration,
+    "robustness": audit.robustness,
     "doubt": audit.doubt,
+    "learning": audit.learning,
     "single_items": audit.single_items,
+    "pictures": audit.pictures,
     "arms": trained.arms,
     "simulated": worlds.simulated,
     "recovered": worlds.recovered,
@@ -76,7 +81,7 @@ def _failed(run: RunFolder) -> Section | None:
 
 
 def summary(run: RunFolder) -> list[Finding]:
-    """What a reader must know first: claims, else the differences to the controls; then cautions."""
+    """What a reader must know first: claims, else differences to the controls; then cautions."""
     found = [
         Finding(
             f"{one.claim.sentence} {one.answer.capitalize()}: {found_text(one)}.",
@@ -87,6 +92,7 @@ def summary(run: RunFolder) -> list[Finding]:
     if not found:
         found = _differences(run)
     found += [Finding(sentence, "caution") for sentence in run.info["missing"]]
+    found += audit.leak_cautions(run)
     if run.study.worlds is not None:
         found.append(Finding(worlds.CAUTION, "caution"))
     if "failed" in run.tables:

@@ -58,7 +58,7 @@ def rescore(data: StudyData, predictions: Predictions) -> Findings:
     assert data.pictures is not None
     return Findings(
         [*scores, *_differences(data, models)],
-        {"alternatives": bars({"people": people, BEST: models[BEST]}, shown)},
+        {"alternatives_bars": bars({"people": people, BEST: models[BEST]}, shown)},
         dict(zip(shown, data.pictures.take(shown).images, strict=True)),
     )
 

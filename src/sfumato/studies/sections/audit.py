@@ -29,7 +29,7 @@ from sfumato.studies.measures.rows import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_V
 from sfumato.studies.measures.trained import ATTACKED
 
 HEADLINE = ("cross_entropy", "accuracy")
-MODES_SHOWN = ("accuracy", "kl", "cross_entropy")
+MODES_SHOWN = ("accuracy", "kl")
 MAP_STRATA = ("all", "unanimous", "disputed")
 ROWS_SHOWN = 20
 """Of tables that have a row per item."""
@@ -420,7 +420,7 @@ def item_blocks(results: Results) -> Iterable[Block]:
     for name, title in GALLERIES.items():
         if len(tables.get(name, ())):
             shown = (tables[name], results.pictures, basis)
-            yield galleries.gallery(*shown, name=name.replace("_", "-"), title=title)
+            yield galleries.gallery(*shown, name=name.removesuffix("_bars"), title=title)
     if len(tables.get("interest", ())):
         columns = ("item", "kind", "human_entropy", "confidence", "variability")
         counted = ", ".join(

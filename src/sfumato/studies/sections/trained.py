@@ -75,7 +75,7 @@ def against_of(estimates: Estimates) -> list[str]:
 
 
 def scores(run: RunFolder) -> Section | None:
-    """Every arm against every set of labels: dots, differences from controls, the paper's numbers."""
+    """Every arm against every set of labels: dots, differences from controls, paper's numbers."""
     blocks: list[Block] = []
     known = run.estimates.scores
     trained = Estimates(known.table.filter(pl.col("network") != ""))
@@ -336,10 +336,11 @@ def attacks(run: RunFolder) -> Section | None:
     found = Estimates(found.table.filter(pl.col("step").is_not_null()))
     for against in against_of(found):
         mine = found.filter(against=against)
+        bound = pl.col("bound").map_elements("{:g}".format, pl.String)
         rows = mine.table.select(
             "arm", "network", "metric", "value", "low", "high",
             pl.col("step").alias("iteration"),
-            pl.format("PGD within {}/255", pl.col("bound").map_elements("{:g}".format, pl.String)).alias("attack"),
+            pl.format("PGD within {}/255", bound).alias("attack"),
         ).sort("metric", "attack", "network", "arm", "iteration")  # fmt: skip
         blocks.append(
             curve_figures.attack_curves(
@@ -490,8 +491,8 @@ def arms(run: RunFolder) -> Section | None:
     study = run.study
     folds = f" and {study.folds} folds" if study.folds > 1 else ""
     text = (
-        f"Every arm trained {', '.join(study.networks)} for {study.training.epochs} epochs at most, "
-        f"with {study.seeds} seeds{folds}; all took {run.timing.seconds:.0f} s."
+        f"Every arm trained {', '.join(study.networks)} for {study.training.epochs} epochs at "
+        f"most, with {study.seeds} seeds{folds}; all took {run.timing.seconds:.0f} s."
     )
     return Section("What was compared", text, (learnt,))
 
