@@ -24,8 +24,15 @@ from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.planning.advise import Advice, Task, advise
 from sfumato.planning.cost import Cost
 from sfumato.planning.embed import cosines, spearman
-from sfumato.planning.pilot import Piloted, error_rate
-from sfumato.planning.weigh import Candidate, Simulation, embedded, expect, seen, stated
+from sfumato.planning.pilot import PilotStudy, error_rate
+from sfumato.planning.weigh import (
+    Candidate,
+    WeighingDraws,
+    embed_answers,
+    expect,
+    perceive,
+    state_answers,
+)
 
 Array = NDArray[np.float64]
 
@@ -91,12 +98,14 @@ def answers(
 ) -> Array:
     """(people, items, classes)"""
     if not there.differ:
-        return stated(seen(there.logits, there.noise[form], people=people, rng=rng), form, kept)
+        return state_answers(
+            perceive(there.logits, there.noise[form], people=people, rng=rng), form, kept
+        )
     spread, k = there.logits.std(axis=1).mean(), there.logits.shape[1]
     noises = there.noise[form] * np.exp(there.differ * rng.standard_normal(people))
     leanings = there.differ * spread * 0.5 * rng.standard_normal((people, 1, k))
     each = [
-        stated(seen(there.logits + lean, noise, people=1, rng=rng), form, kept)
+        state_answers(perceive(there.logits + lean, noise, people=1, rng=rng), form, kept)
         for noise, lean in zip(noises, leanings, strict=True)
     ]
     return np.concatenate(each)
@@ -106,14 +115,14 @@ def brute_force(there: World, people: int, rng: np.random.Generator) -> dict[str
     """The loss of every form once everything is collected."""
     found = {}
     for form, kept in FORMS:
-        gram = embedded(answers(there, form, kept, people, rng), rng=rng)
+        gram = embed_answers(answers(there, form, kept, people, rng), rng=rng)
         rho = spearman(gram, there.truth)
         spent = len(there.logits) * people * there.seconds[form]
         found[form] = there.beta * spent - (0.0 if np.isnan(rho) else rho)
     return found
 
 
-def piloted(there: World, form: str, kept: int | None, rng: np.random.Generator) -> Piloted:
+def piloted(there: World, form: str, kept: int | None, rng: np.random.Generator) -> PilotStudy:
     """Four people's answers about 5 % of the items."""
     n = max(2, round(SHARE * len(there.logits)))
     some = rng.choice(len(there.logits), size=n, replace=False)
@@ -135,11 +144,11 @@ def piloted(there: World, form: str, kept: int | None, rng: np.random.Generator)
     cost = Cost(form, middle, "seconds", float(low), float(high), kept, took.size, ASKED,
                 source="measured")  # fmt: skip
     error = error_rate(crowd, "agreement", rng=rng)
-    return Piloted(form, kept, error, cost, crowd, ASKED)
+    return PilotStudy(form, kept, error, cost, crowd, ASKED)
 
 
 def tried(
-    there: World, task: Task, simulation: Simulation, people: int, rng: np.random.Generator
+    there: World, task: Task, simulation: WeighingDraws, people: int, rng: np.random.Generator
 ) -> tuple[Outcome, Outcome]:
     """With a pilot, and with the right times but no pilot."""
     losses = brute_force(there, people, rng)

@@ -36,11 +36,11 @@ from scipy.special import softmax
 
 from sfumato.planning.embed import (
     Embedding,
+    EmbeddingSettings,
     Rankings,
-    Settings,
     cosines,
     gnmds_rankings,
-    mine,
+    mine_triplets,
     objective_of,
     rank_scores,
     spearman,
@@ -51,11 +51,11 @@ Gradient = Callable[..., tuple[float, Floats]]
 
 DIMENSIONS = 25
 SETTINGS = {
-    "default (δ = 1)": Settings(),
-    "δ = 0.1": Settings(width=0.1),
-    "δ = 0.01": Settings(width=0.01),
-    "δ = 0.003": Settings(width=0.003),
-    "δ = 0.001": Settings(width=0.001, tolerance=1e-6),
+    "default (δ = 1)": EmbeddingSettings(),
+    "δ = 0.1": EmbeddingSettings(width=0.1),
+    "δ = 0.01": EmbeddingSettings(width=0.01),
+    "δ = 0.003": EmbeddingSettings(width=0.003),
+    "δ = 0.001": EmbeddingSettings(width=0.001, tolerance=1e-6),
 }
 
 
@@ -84,7 +84,7 @@ def simulated(n: int, k: int, *, seed: int) -> tuple[Floats, Floats]:
     return np.concatenate([items, centres]), softmax(-away, axis=1)
 
 
-def ours(labels: Floats, settings: Settings) -> tuple[float, Rankings, Embedding]:
+def ours(labels: Floats, settings: EmbeddingSettings) -> tuple[float, Rankings, Embedding]:
     """CPU seconds from the table of labels to the points, and the points."""
     start = time.process_time()
     rankings = rank_scores(labels)
@@ -180,7 +180,7 @@ def compare(n: int, budget: float) -> None:
     weight, total = found.regularisation, rankings.constraints
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        trace = peer(mine(rankings).answers, rankings.objects, weight, budget)
+        trace = peer(mine_triplets(rankings).answers, rankings.objects, weight, budget)
     for name, settings in SETTINGS.items():
         runs[name] += [ours(labels, settings) for _ in range(5)]
 
@@ -218,7 +218,7 @@ def growth(sizes: list[tuple[int, int]]) -> None:
     for n, k in sizes:
         _, labels = simulated(n, k, seed=0)
         seconds, rankings, found = min(
-            (ours(labels, Settings()) for _ in range(3)), key=lambda r: r[0]
+            (ours(labels, EmbeddingSettings()) for _ in range(3)), key=lambda r: r[0]
         )
         each = seconds / max(found.iterations, 1)
         note = "" if found.converged else "  not converged"

@@ -44,7 +44,7 @@ from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import (
     Arm,
-    Collection,
+    FurtherSets,
     Own,
     SimulatedPeople,
     Study,
@@ -176,7 +176,7 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     path.write_text(block, encoding="utf-8")
 
     assert read_study(path).own.size == (32, 32)
-    kinds = (Study, Arm, SimulatedPeople, Collection)
+    kinds = (Study, Arm, SimulatedPeople, FurtherSets)
     names = [name for kind in kinds for name in kind.model_fields]
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
     assert [name for name in Own.model_fields if f"`{name}`" not in own_page] == []

@@ -15,7 +15,7 @@ from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.attacks import (
     ATTACKS,
     Attack,
-    Attacked,
+    AttackOutcome,
     attack_curve,
     attack_named,
     fgsm,
@@ -289,7 +289,7 @@ def test_attack_counts_the_items_that_were_trained_on() -> None:
     assert attacked.trained_on == 2
 
 
-def of_linear(epsilon: float) -> Attacked:
+def of_linear(epsilon: float) -> AttackOutcome:
     return run_attack(
         Linear(), images_of(30), one_hot(30), Attack("fgsm", epsilon), trained_items=["0"]
     )

@@ -14,14 +14,14 @@ from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.corruptions import (
     CORRUPTIONS,
     STRENGTHS,
+    blur_motion,
     corrupt,
     corrupted_sets,
     corruption_scores,
     corruptions_for,
-    moved,
     plasma,
     score_corrupted,
-    zoomed,
+    zoom,
 )
 from sfumato.labels.labelset import LabelSet, hard_labels
 
@@ -234,8 +234,8 @@ def test_motion_leaves_a_one_sided_trail_in_its_direction() -> None:
     point = np.zeros((21, 21, 1))
     point[10, 10] = 1
 
-    right = moved(point, length=5, sigma=2, angle=0)
-    down = moved(point, length=5, sigma=2, angle=90)
+    right = blur_motion(point, length=5, sigma=2, angle=0)
+    down = blur_motion(point, length=5, sigma=2, angle=90)
 
     assert right.sum() == pytest.approx(1)
     assert not right[:10].any()
@@ -248,9 +248,9 @@ def test_motion_leaves_a_one_sided_trail_in_its_direction() -> None:
 def test_zoom_keeps_the_middle_and_follows_a_ramp() -> None:
     ramp = np.linspace(0, 1, 21)[:, None, None] * np.ones((1, 21, 1))
 
-    made = zoomed(ramp, 2.0)
+    made = zoom(ramp, 2.0)
 
-    assert np.allclose(zoomed(ramp, 1.0), ramp)
+    assert np.allclose(zoom(ramp, 1.0), ramp)
     assert made[10, 10, 0] == pytest.approx(0.5)
     assert np.allclose(made[:, 0, 0], np.linspace(0.25, 0.75, 21))
 
@@ -261,7 +261,7 @@ def test_zoom_is_the_linear_interpolation_of_scipy() -> None:
 
     expected = map_coordinates(picture[..., 0], places, order=1)
 
-    assert np.allclose(zoomed(picture, 1.3)[..., 0], expected)
+    assert np.allclose(zoom(picture, 1.3)[..., 0], expected)
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (28, 20), (8, 8), (1, 3), (1, 1)])

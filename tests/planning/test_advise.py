@@ -14,12 +14,12 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.planning.advise import Advice, Task, advise, plan_json, rule_of_thumb
 from sfumato.planning.cost import PUBLISHED_SECONDS, Cost, given_costs
 from sfumato.planning.information import FORMS
-from sfumato.planning.pilot import ErrorRate, How, Piloted, pilot
+from sfumato.planning.pilot import ErrorRate, How, PilotStudy, pilot
 from sfumato.planning.weigh import (
     Candidate,
     Draws,
-    Simulation,
     Spending,
+    WeighingDraws,
     expect,
     people_grid,
     probabilities,
@@ -35,12 +35,14 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def simulated(
     rho: dict[str, list[float]], disagreed: tuple[float, float] = (0.0, 0.4), worlds: int = 2
-) -> Simulation:
+) -> WeighingDraws:
     """What a simulation might have said: ρ of each form at noise 0 and 1, the same everywhere."""
     named = [Candidate(form, 2 if form == "sparse" else None) for form in rho]
     table = np.tile(np.array(list(rho.values())), (worlds, 1, 1))
     apart = np.tile(np.array(disagreed), (len(rho), 1))
-    return Simulation(tuple(named), np.array([0.0, 1.0]), table, apart, items=50, dimensions=(5, 5))
+    return WeighingDraws(
+        tuple(named), np.array([0.0, 1.0]), table, apart, items=50, dimensions=(5, 5)
+    )
 
 
 def piloted(
@@ -49,7 +51,7 @@ def piloted(
     seconds: float | None = 2.0,
     spread: float = 0.0,
     how: How = "agreement",
-) -> Piloted:
+) -> PilotStudy:
     """A pilot that measured ``rate`` contradictions and ``seconds`` an answer."""
     kept = 2 if form == "sparse" else None
     error = ErrorRate(how, rate, rate + spread * np.linspace(-1, 1, 101), items=5, comparisons=45)
@@ -59,7 +61,7 @@ def piloted(
     cost = None
     if seconds is not None:
         cost = Cost(form, seconds, kept=kept, answers=10, people=5, source="measured")
-    return Piloted(form, kept, error, cost, crowd, 2.0)
+    return PilotStudy(form, kept, error, cost, crowd, 2.0)
 
 
 def told(**options: object) -> Advice:
@@ -137,7 +139,9 @@ def test_a_given_error_rate_sets_the_noise_at_which_two_people_contradict_as_oft
 def test_worlds_are_shared_by_all_forms() -> None:
     expected = simulated({"hard": [0.2, 0.2], "soft": [0.3, 0.3]})
     easy = expected.rho + np.array([0.0, 0.5])[:, None, None]  # one world is easy for everybody
-    shared = Simulation(expected.candidates, expected.noises, easy, expected.disagreed, 50, (5, 5))
+    shared = WeighingDraws(
+        expected.candidates, expected.noises, easy, expected.disagreed, 50, (5, 5)
+    )
 
     given = advise(
         Task(100, 10, beta=0.0),

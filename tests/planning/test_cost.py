@@ -31,7 +31,7 @@ from sfumato.planning.cost import (
     measured_costs,
     performance_by_seconds,
     preference_map,
-    preferred,
+    preferred_forms,
     sparsity_curves,
     total_cost,
 )
@@ -217,7 +217,7 @@ def test_the_form_of_least_loss_is_preferred_with_its_margin() -> None:
         ("sparse", 3, 10, 5, 0.75),
     )  # fmt: skip
 
-    found = preferred(losses(table, betas=[0, 0.005, 1]))
+    found = preferred_forms(losses(table, betas=[0, 0.005, 1]))
 
     # β = 0.005: hard 0.05 - 0.2, soft 0.25 - 0.8, sparse(2) 0.1 - 0.7, sparse(3) 0.15 - 0.75
     assert found["form"].to_list() == ["soft", "sparse", "hard"]

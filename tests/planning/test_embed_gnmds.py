@@ -7,13 +7,13 @@ from scipy.special import softmax
 
 from sfumato.errors import DataError
 from sfumato.planning.embed import (
+    EmbeddingSettings,
     Rankings,
-    Settings,
     cosines,
     flip,
     gnmds_rankings,
     gnmds_triplets,
-    mine,
+    mine_triplets,
     objective_of,
     rank_scores,
     read_triplets,
@@ -41,7 +41,7 @@ def gradient_by_gram(rankings: Rankings, points: Floats, width: float) -> Floats
     """Σ w (A_near - A_far), every triplet on its own, A_ab = (e_a - e_b)(e_a - e_b)'."""
     total = np.zeros((len(points), len(points)))
     square = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    for anchor, near, far in mine(rankings).answers:
+    for anchor, near, far in mine_triplets(rankings).answers:
         t = 1 + square[anchor, near] - square[anchor, far]
         weight = np.clip((t + width / 2) / width, 0, 1)
         for other, sign in ((near, 1), (far, -1)):
@@ -57,7 +57,7 @@ def test_solution_satisfies_the_conditions_of_the_convex_optimum(
     n: int, k: int, width: float
 ) -> None:
     rankings = rank_scores(world(n, k, 5, seed=1)[1])
-    settings = Settings(width=width, tolerance=1e-9, alpha=0.1)
+    settings = EmbeddingSettings(width=width, tolerance=1e-9, alpha=0.1)
     found = gnmds_rankings(rankings, settings, rng=rng())
 
     total = gradient_by_gram(rankings, found.points, width)
@@ -73,9 +73,9 @@ def test_regularisation_is_the_stated_share_of_the_least_that_collapses() -> Non
     nothing = np.zeros((14, 1))
     most = np.linalg.eigvalsh(-gradient_by_gram(rankings, nothing, 1.0))[-1]
 
-    found = gnmds_rankings(rankings, Settings(alpha=0.05), rng=rng())
-    near = gnmds_rankings(rankings, Settings(alpha=0.98), rng=rng())
-    above = gnmds_rankings(rankings, Settings(alpha=1.02), rng=rng())
+    found = gnmds_rankings(rankings, EmbeddingSettings(alpha=0.05), rng=rng())
+    near = gnmds_rankings(rankings, EmbeddingSettings(alpha=0.98), rng=rng())
+    above = gnmds_rankings(rankings, EmbeddingSettings(alpha=1.02), rng=rng())
 
     assert found.regularisation == pytest.approx(0.05 * most)
     assert near.objective < rankings.constraints
@@ -85,10 +85,10 @@ def test_regularisation_is_the_stated_share_of_the_least_that_collapses() -> Non
 
 def test_rankings_and_their_mined_triplets_give_the_same_embedding() -> None:
     rankings = rank_scores(world(9, 7, 5, seed=3)[1])
-    settings = Settings(tolerance=1e-8)
+    settings = EmbeddingSettings(tolerance=1e-8)
 
     fast = gnmds_rankings(rankings, settings, rng=rng())
-    slow = gnmds_triplets(mine(rankings), settings, rng=rng())
+    slow = gnmds_triplets(mine_triplets(rankings), settings, rng=rng())
 
     assert fast.regularisation == pytest.approx(slow.regularisation)
     assert fast.objective == pytest.approx(slow.objective, rel=1e-5)
@@ -98,9 +98,9 @@ def test_rankings_and_their_mined_triplets_give_the_same_embedding() -> None:
 def test_reported_objective_is_that_of_the_points() -> None:
     rankings = rank_scores(world(9, 7, 5, seed=3)[1])
 
-    found = gnmds_rankings(rankings, Settings(width=0.3), rng=rng())
+    found = gnmds_rankings(rankings, EmbeddingSettings(width=0.3), rng=rng())
 
-    for answers in (rankings, mine(rankings)):
+    for answers in (rankings, mine_triplets(rankings)):
         value = objective_of(answers, found.points, regularisation=found.regularisation, width=0.3)
         assert value == pytest.approx(found.objective)
 
@@ -111,7 +111,9 @@ def test_narrower_hinge_comes_nearer_to_the_exact_objective() -> None:
     exact = [
         objective_of(rankings, found.points, regularisation=found.regularisation)
         for width in (1.0, 0.1, 0.01)
-        for found in [gnmds_rankings(rankings, Settings(width=width, tolerance=1e-7), rng=rng())]
+        for found in [
+            gnmds_rankings(rankings, EmbeddingSettings(width=width, tolerance=1e-7), rng=rng())
+        ]
     ]
 
     assert exact[0] > exact[1] > exact[2]
@@ -120,7 +122,7 @@ def test_narrower_hinge_comes_nearer_to_the_exact_objective() -> None:
 
 def test_same_rng_gives_the_same_points_and_another_the_same_gram() -> None:
     rankings = rank_scores(world(10, 8, 5, seed=5)[1])
-    settings = Settings(tolerance=1e-9)
+    settings = EmbeddingSettings(tolerance=1e-9)
 
     first = gnmds_rankings(rankings, settings, rng=np.random.default_rng(1))
     again = gnmds_rankings(rankings, settings, rng=np.random.default_rng(1))
@@ -133,7 +135,7 @@ def test_same_rng_gives_the_same_points_and_another_the_same_gram() -> None:
 def test_running_out_of_iterations_is_said() -> None:
     rankings = rank_scores(world(10, 8, 5, seed=5)[1])
 
-    cut = gnmds_rankings(rankings, Settings(max_iterations=3), rng=rng())
+    cut = gnmds_rankings(rankings, EmbeddingSettings(max_iterations=3), rng=rng())
     full = gnmds_rankings(rankings, rng=rng())
 
     assert not cut.converged
@@ -150,7 +152,7 @@ def test_trace_term_centres_the_points() -> None:
 def test_components_limit_the_rank() -> None:
     rankings = rank_scores(world(20, 15, 3, seed=7)[1])
 
-    few = gnmds_rankings(rankings, Settings(components=2), rng=rng())
+    few = gnmds_rankings(rankings, EmbeddingSettings(components=2), rng=rng())
     all_of_them = gnmds_rankings(rankings, rng=rng())
 
     assert few.points.shape == (35, 2)
@@ -160,7 +162,7 @@ def test_components_limit_the_rank() -> None:
 
 def test_a_start_at_the_solution_ends_there_at_once() -> None:
     rankings = rank_scores(world(10, 8, 5, seed=8)[1])
-    settings = Settings(tolerance=1e-7)
+    settings = EmbeddingSettings(tolerance=1e-7)
     found = gnmds_rankings(rankings, settings, rng=rng())
 
     again = gnmds_rankings(rankings, settings, rng=rng(), start=found.points)
@@ -212,8 +214,8 @@ def test_missing_entries_cost_accuracy_and_do_not_break() -> None:
 
 def test_flipped_answers_cost_accuracy_and_random_ones_leave_nothing() -> None:
     truth, labels = world(15, 15, 5, seed=10)
-    triplets = mine(rank_scores(labels))
-    settings = Settings(components=8)
+    triplets = mine_triplets(rank_scores(labels))
+    settings = EmbeddingSettings(components=8)
 
     rho = []
     for rate in (0.0, 0.3, 0.5):
@@ -257,7 +259,7 @@ def test_many_items_take_the_sparse_start() -> None:
 )
 def test_bad_settings_are_one_sentence(change: dict[str, float], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        replace(Settings(), **change)  # type: ignore[arg-type]
+        replace(EmbeddingSettings(), **change)  # type: ignore[arg-type]
 
 
 def test_start_of_the_wrong_shape_is_refused() -> None:
@@ -281,7 +283,7 @@ def test_search_stops_when_ten_iterations_lower_the_value_too_little() -> None:
     rankings = rank_scores(world(20, 15, 5, seed=6)[1])
 
     loose, middle, tight = (
-        gnmds_rankings(rankings, Settings(tolerance=tolerance), rng=rng())
+        gnmds_rankings(rankings, EmbeddingSettings(tolerance=tolerance), rng=rng())
         for tolerance in (10.0, 1e-3, 1e-7)
     )
 

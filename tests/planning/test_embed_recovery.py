@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from sfumato.errors import DataError
-from sfumato.planning.embed import cosines, error_rate, mine, rank_scores, read_triplets, spearman
+from sfumato.planning.embed import (
+    cosines,
+    error_rate,
+    mine_triplets,
+    rank_scores,
+    read_triplets,
+    spearman,
+)
 from sfumato.planning.embed.gnmds import tie_groups
 
 
@@ -82,11 +89,11 @@ def test_error_rate_of_rankings_is_that_of_their_triplets(seed: int) -> None:
 
     wrong = [
         (similar[a, near] < similar[a, far]) + 0.5 * (similar[a, near] == similar[a, far])
-        for a, near, far in mine(rankings).answers
+        for a, near, far in mine_triplets(rankings).answers
     ]
 
     assert error_rate(rankings, similar) == pytest.approx(np.mean(wrong))
-    assert error_rate(mine(rankings), similar) == pytest.approx(np.mean(wrong))
+    assert error_rate(mine_triplets(rankings), similar) == pytest.approx(np.mean(wrong))
 
 
 def test_repeated_answers_count_as_often_as_given() -> None:

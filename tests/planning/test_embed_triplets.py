@@ -8,7 +8,7 @@ from sfumato.errors import DataError
 from sfumato.planning.embed.rankings import (
     Triplets,
     flip,
-    mine,
+    mine_triplets,
     rank_scores,
     ranking_loss,
     read_triplets,
@@ -63,7 +63,7 @@ def test_mined_triplets_cost_what_their_rankings_cost(seed: int, width: float) -
     square[:6, 6:] = block
 
     rankings = rank_scores(scores)
-    triplets = mine(rankings)
+    triplets = mine_triplets(rankings)
     by_rankings, by_block = ranking_loss(rankings, block, width)
     by_triplets, by_pairs = triplet_loss(triplets, distances_of(triplets, square), width)
     put_back = np.zeros_like(square)
@@ -92,7 +92,7 @@ def test_counts_repeat_answers_and_zero_leaves_them_out() -> None:
 
 
 def test_flipping_keeps_the_number_and_turns_the_share() -> None:
-    triplets = mine(rank_scores(np.random.default_rng(0).random((20, 10))))
+    triplets = mine_triplets(rank_scores(np.random.default_rng(0).random((20, 10))))
     known = {tuple(row) for row in triplets.answers.tolist()}
 
     flipped = flip(triplets, 0.3, rng=np.random.default_rng(1))
@@ -103,7 +103,7 @@ def test_flipping_keeps_the_number_and_turns_the_share() -> None:
 
 
 def test_flipping_nothing_or_everything_is_exact() -> None:
-    triplets = mine(rank_scores(np.random.default_rng(0).random((5, 4))))
+    triplets = mine_triplets(rank_scores(np.random.default_rng(0).random((5, 4))))
     rng = np.random.default_rng(0)
 
     assert flip(triplets, 0, rng=rng).answers.tolist() == triplets.answers.tolist()

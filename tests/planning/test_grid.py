@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.planning.cost import losses, preferred
+from sfumato.planning.cost import losses, preferred_forms
 from sfumato.planning.grid import (
     CURVE_SIZES,
     DIMENSIONS,
@@ -24,7 +24,7 @@ from sfumato.planning.grid import (
     pair_forms,
     pca_curve,
     ratio_correlation,
-    recovered,
+    recovered_means,
     run_grid,
     simulate_point,
 )
@@ -216,9 +216,9 @@ def test_one_seed_has_no_interval_and_intervals_stay_within_correlations() -> No
 
 
 def test_recovered_is_what_preferences_read(table: pl.DataFrame) -> None:
-    told = recovered(table, dimensions=25)
+    told = recovered_means(table, dimensions=25)
 
-    found = preferred(losses(told, betas=[1e-5, 1.0]))
+    found = preferred_forms(losses(told, betas=[1e-5, 1.0]))
 
     expected = ["form", "kept", "items", "classes", "rho", "low", "high", "seeds"]
     assert told.columns == expected
@@ -229,7 +229,7 @@ def test_recovered_is_what_preferences_read(table: pl.DataFrame) -> None:
 
 def test_recovered_from_what_was_not_simulated_is_refused(table: pl.DataFrame) -> None:
     with pytest.raises(DataError, match=r"in 7 dimensions .* results for 25 dimensions"):
-        recovered(table, dimensions=7)
+        recovered_means(table, dimensions=7)
 
 
 def test_maps_have_a_panel_a_form_and_a_cell_a_task(table: pl.DataFrame) -> None:

@@ -18,8 +18,8 @@ from sfumato.planning.information import (
     asymptote,
     closed_form,
     constraints,
+    count_constraints,
     information,
-    mined,
     multimodal,
     noisy,
     noisy_ratio,
@@ -79,7 +79,7 @@ def test_the_papers_task_has_the_papers_counts() -> None:
 def test_mined_counts_equal_the_soft_form_exactly(n: int, k: int, seed: int) -> None:
     soft, _ = scattered(n, k, seed)
 
-    assert mined(soft) == enumerated(soft) == constraints("soft", items=n, classes=k)
+    assert count_constraints(soft) == enumerated(soft) == constraints("soft", items=n, classes=k)
     assert closed_form("soft", items=n, classes=k) == Fraction(k * n * (k + n - 2), 2)
 
 
@@ -104,7 +104,7 @@ def test_uneven_hard_labels_are_counted_exactly_and_stay_below_the_formula(
         "hard", items=n, classes=k, sizes=np.bincount(chosen, minlength=k).tolist()
     )
 
-    assert counted == enumerated(hard) == mined(hard)
+    assert counted == enumerated(hard) == count_constraints(hard)
     assert (
         counted
         <= constraints("hard", items=n, classes=k)
@@ -132,7 +132,7 @@ def test_sparse_labels_count_what_their_largest_entries_say(
 
     counted = constraints("sparse", items=n, classes=k, kept=kept, sizes=marked.tolist())
 
-    assert counted == enumerated(sparse) == mined(sparse)
+    assert counted == enumerated(sparse) == count_constraints(sparse)
 
 
 @given(sizes, sizes, st.integers(1, 9), st.integers(0, 9))
@@ -165,7 +165,7 @@ def test_top_class_labels_are_silent_or_zero_elsewhere(
     silent[:, kept:], zero[:, kept:] = np.nan, 0
 
     assert constraints("top-class", items=n, classes=k, kept=kept) == enumerated(silent)
-    assert mined(silent) == enumerated(silent)
+    assert count_constraints(silent) == enumerated(silent)
     literal = constraints("top-class", items=n, classes=k, kept=kept, unasked="zero")
     assert literal == enumerated(zero)
 
@@ -193,7 +193,11 @@ def test_yes_no_unsure_answers_have_three_levels(n: int, k: int, yes: int, unsur
 def test_one_yes_and_one_unsure_an_item_are_counted_exactly() -> None:
     labels = 2 * np.eye(6) + np.roll(np.eye(6), 1, axis=1)
 
-    assert constraints("yes-no-unsure", items=6, classes=6) == enumerated(labels) == mined(labels)
+    assert (
+        constraints("yes-no-unsure", items=6, classes=6)
+        == enumerated(labels)
+        == count_constraints(labels)
+    )
 
 
 def rows_of(labels: Labels) -> int:
@@ -397,4 +401,4 @@ def test_what_cannot_be_counted_is_said_in_a_sentence() -> None:
     with pytest.raises(DataError, match="Class 1 has 0 modes"):
         multimodal("hard", items=5, modes=[1, 0, 4])
     with pytest.raises(DataError, match="expected a row an item"):
-        mined(np.ones(3))
+        count_constraints(np.ones(3))

@@ -18,8 +18,8 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.planning.pilot import error_rate, flipped, of_shared_items, pilot
-from sfumato.planning.weigh import contradictions, item_errors, seen, stated
+from sfumato.planning.pilot import error_rate, flip_rate, of_shared_items, pilot
+from sfumato.planning.weigh import contradictions, item_errors, perceive, state_answers
 
 Array = NDArray[np.float64]
 CLASSES = ("cat", "dog", "deer")
@@ -122,17 +122,19 @@ def test_answers_of_unknown_people_count_as_different_people() -> None:
 def test_an_error_rate_is_recovered_from_how_often_two_people_contradict() -> None:
     epsilon = np.linspace(0, 0.5, 11)
 
-    assert flipped(2 * epsilon * (1 - epsilon)) == pytest.approx(epsilon)
-    assert flipped(np.array(0.7)) == 0.5
+    assert flip_rate(2 * epsilon * (1 - epsilon)) == pytest.approx(epsilon)
+    assert flip_rate(np.array(0.7)) == 0.5
 
 
 def test_noisier_people_contradict_one_another_more_and_the_interval_narrows_with_items() -> None:
     logits = rng(1).normal(size=(200, 5))
     rates = [
-        error_rate(crowd(seen(logits, noise, people=3, rng=rng(2))), "agreement", rng=rng(3))
+        error_rate(crowd(perceive(logits, noise, people=3, rng=rng(2))), "agreement", rng=rng(3))
         for noise in (0.1, 0.5, 2.0)
     ]
-    few = error_rate(crowd(seen(logits[:10], 0.5, people=3, rng=rng(2))), "agreement", rng=rng(3))
+    few = error_rate(
+        crowd(perceive(logits[:10], 0.5, people=3, rng=rng(2))), "agreement", rng=rng(3)
+    )
 
     assert rates[0].value < rates[1].value < rates[2].value
     assert rates[1].low < rates[1].value < rates[1].high
@@ -141,11 +143,11 @@ def test_noisier_people_contradict_one_another_more_and_the_interval_narrows_wit
 
 def test_the_interval_holds_the_true_rate_about_as_often_as_it_says() -> None:
     logits = rng(1).normal(size=(4000, 4))
-    whole = error_rate(crowd(seen(logits, 0.6, people=2, rng=rng(2))), "agreement", rng=rng(3))
+    whole = error_rate(crowd(perceive(logits, 0.6, people=2, rng=rng(2))), "agreement", rng=rng(3))
     held = 0
     for seed in range(60):
         some = rng(seed).choice(4000, 20)
-        part = crowd(seen(logits[some], 0.6, people=2, rng=rng(seed + 100)))
+        part = crowd(perceive(logits[some], 0.6, people=2, rng=rng(seed + 100)))
         rate = error_rate(part, "agreement", draws=200, rng=rng(seed))
         held += rate.low <= whole.value <= rate.high
 
@@ -169,7 +171,7 @@ def test_ratings_contradict_noisy_labels_more() -> None:
     true = np.asarray(np.corrcoef(logits))
     rated = ratings(3 + 3 * true)
     rates = [
-        error_rate(crowd(seen(logits, noise, people=2, rng=rng(2))), "ratings",
+        error_rate(crowd(perceive(logits, noise, people=2, rng=rng(2))), "ratings",
                    ratings=rated, rng=rng(3))
         for noise in (0.0, 3.0)
     ]  # fmt: skip
@@ -191,10 +193,10 @@ def test_item_errors_are_none_for_the_truth_all_for_its_opposite_and_half_for_ti
 def test_simulated_answers_say_what_their_form_allows() -> None:
     probs = np.array([[0.1, 0.6, 0.3]])
 
-    assert stated(probs, "hard").tolist() == [[0, 1, 0]]
-    assert stated(probs, "yes-no-unsure").tolist() == [[0, 1, 0.5]]
-    assert stated(probs, "sparse", 2).tolist() == [[0, 0.6, 0.3]]
-    assert np.isnan(stated(probs, "top-class", 2)).tolist() == [[False, False, True]]
+    assert state_answers(probs, "hard").tolist() == [[0, 1, 0]]
+    assert state_answers(probs, "yes-no-unsure").tolist() == [[0, 1, 0.5]]
+    assert state_answers(probs, "sparse", 2).tolist() == [[0, 0.6, 0.3]]
+    assert np.isnan(state_answers(probs, "top-class", 2)).tolist() == [[False, False, True]]
 
 
 def test_a_pilot_without_times_has_no_cost() -> None:

@@ -12,7 +12,7 @@ from sfumato.errors import DataError
 from sfumato.reporting.draw import (
     Basis,
     Drawing,
-    finished,
+    finish_drawing,
     panels,
     png_bytes,
     save,
@@ -31,7 +31,7 @@ def drawn(name: str = "one", *, simulated: bool = True) -> Drawing:
     table = pl.DataFrame(
         {"x": [0, 1, 2], "value": [0.1, 1 / 3, float("nan")], "who": ["a", "b,", '"']}
     )
-    return finished(
+    return finish_drawing(
         name, "A line", "What it is.", figure=figure, table=table, basis=Basis(simulated)
     )
 
@@ -167,7 +167,7 @@ def test_simulated_worlds_are_not_called_annotators() -> None:
     basis = Basis(True, seeds=(0, 1, 2), made="worlds")
     table = pl.DataFrame({"x": [1]})
 
-    drawing = finished("w", "Worlds", "What.", figure=figure, table=table, basis=basis)
+    drawing = finish_drawing("w", "Worlds", "What.", figure=figure, table=table, basis=basis)
     page = render(Page("t", sections=(Section("s", blocks=(drawing,)),)))
 
     assert drawing.caption == "What. 3 seeds (0 to 2). Simulated worlds, not people."

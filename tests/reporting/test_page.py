@@ -9,7 +9,7 @@ from sfumato.provenance import Step
 from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures import gallery, reliability
 from sfumato.reporting.page import Page, Section, Text, render, write
-from sfumato.reporting.tables import How, Table, differences_shown, score_matrix, scores_shown
+from sfumato.reporting.tables import Origin, Table, differences_shown, score_matrix, scores_shown
 from sfumato.reporting.text import Finding
 from sfumato.scores import Estimate, source_text
 
@@ -47,7 +47,7 @@ def page(name: str = "soft", *, simulated: bool = True) -> Page:
             ),
             Section("Second", "", (scores_shown(scores), drawing(simulated=simulated))),
         ),
-        How(("Meaning.",), STEPS, {"seeds": [0, 1], "size": name}),
+        Origin(("Meaning.",), STEPS, {"seeds": [0, 1], "size": name}),
     )
 
 

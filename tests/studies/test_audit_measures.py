@@ -31,7 +31,7 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.measures import MEASURES as ALL_MEASURES
 from sfumato.studies.measures.doubt import spread_between
-from sfumato.studies.measures.dynamics import EARLY, map_rows, mapped, moved
+from sfumato.studies.measures.dynamics import EARLY, map_beliefs, map_rows, movement_findings
 from sfumato.studies.measures.rows import apart_row, mean_row, share_row
 from sfumato.studies.study import study_from
 
@@ -279,7 +279,7 @@ def planted_map(confidence: Floats, people: LabelSet) -> Findings:
     learnt = hard_labels(people.items, people.classes, np.zeros(len(people), dtype=np.int64))
     blank = Estimate("", 0.0, arm="soft", network="lenet", source='{"a": 1}')
     rng = np.random.default_rng(0)
-    return Findings(map_rows(mapped(beliefs, learnt), people, blank, rng=rng, draws=50))
+    return Findings(map_rows(map_beliefs(beliefs, learnt), people, blank, rng=rng, draws=50))
 
 
 def two_classes(off_top: Floats) -> LabelSet:
@@ -391,7 +391,7 @@ def test_settled_is_spread_above_movement(data: StudyData, predictions: Predicti
 
 def test_one_seed_has_no_spread(data: StudyData) -> None:
     beliefs = np.random.default_rng(0).dirichlet(np.ones(3), size=(1, 4, 5))
-    found = moved(beliefs, Estimate("", 0.0, source='{"a": 1}'))
+    found = movement_findings(beliefs, Estimate("", 0.0, source='{"a": 1}'))
 
     assert [one.metric for one in found.estimates] == ["early_movement"]
     assert found.estimates[0].low is None

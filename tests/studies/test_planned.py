@@ -16,17 +16,17 @@ from sfumato.planning.advise import Advice, Alternative, Task, plan_json, rule_o
 from sfumato.planning.annotators import Enough
 from sfumato.planning.cost import Cost, given_costs
 from sfumato.planning.grid import grid_points, run_grid
-from sfumato.planning.pilot import ErrorRate, Piloted
+from sfumato.planning.pilot import ErrorRate, PilotStudy
 from sfumato.planning.plans import (
     TYPICAL_NOISE,
     Plan,
     answer_costs,
     answers_at,
-    around,
     best_two,
     kept_shown,
     noise_at,
     noise_by_form,
+    sizes_around,
     sizes_of,
     stands_for,
 )
@@ -63,7 +63,7 @@ def advised(*rows: Alternative, criterion: str = "budget") -> Advice:
 
 def piloted(
     form: str, contradicted: float, *, kept: int | None = None, items: int = 4, seconds: float = 5.0
-) -> Piloted:
+) -> PilotStudy:
     rate = ErrorRate("agreement", contradicted, np.full(5, contradicted), items, 100)
     answers = np.array([[0.6, 0.3, 0.1], [0.5, 0.2, 0.3]] * items)
     crowd = CrowdLabels(
@@ -75,7 +75,7 @@ def piloted(
         probs=answers,
     )
     cost = Cost(form, seconds, kept=kept, answers=8, people=2, source="measured")
-    return Piloted(form, kept, rate, cost, crowd, 2.0)
+    return PilotStudy(form, kept, rate, cost, crowd, 2.0)
 
 
 def quiet(done: int, total: int) -> None:
@@ -86,7 +86,7 @@ def quiet(done: int, total: int) -> None:
 def test_sizes_around_a_task_are_few_rising_and_hold_its_own(
     own: int, most: int, many: int
 ) -> None:
-    found = around(own, most=most, many=many)
+    found = sizes_around(own, most=most, many=many)
 
     assert min(own, most) in found
     assert list(found) == sorted(set(found))

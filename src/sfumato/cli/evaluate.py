@@ -21,7 +21,7 @@ from sfumato.cli.printing import (
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
-    from sfumato.evaluation.predictions import Evaluated
+    from sfumato.evaluation.predictions import FileEvaluation
 
 PeoplesLabels = Annotated[Path, typer.Option("--labels", help="People's label distributions.")]
 StoredPredictions = Annotated[
@@ -100,7 +100,7 @@ def _check_output(path: Path | None) -> None:
         raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
 
 
-def _found(labels: Path, done: "Evaluated") -> dict[str, Any]:
+def _found(labels: Path, done: "FileEvaluation") -> dict[str, Any]:
     """What is printed, as plain numbers."""
     from sfumato.evaluation.score import leaderboard_table
 

@@ -114,7 +114,7 @@ def attack_named(name: str) -> PublishedAttack:
 
 
 @dataclass(frozen=True, eq=False)
-class Attacked:
+class AttackOutcome:
     """What a network believes while its images are attacked; every item's values are kept."""
 
     attack: Attack
@@ -136,7 +136,7 @@ CURVE_METRICS = ("accuracy", "cross_entropy")
 
 
 def attack_curve(
-    attacked: Sequence[Attacked],
+    attacked: Sequence[AttackOutcome],
     scored: Mapping[str, LabelSet],
     *,
     rng: np.random.Generator,
@@ -161,7 +161,7 @@ def attack_curve(
 
 
 def iteration_curve(
-    attacked: Sequence[Attacked],
+    attacked: Sequence[AttackOutcome],
     scored: Mapping[str, LabelSet],
     *,
     rng: np.random.Generator,
@@ -194,7 +194,7 @@ _COLUMNS = pl.Schema(
 
 
 def _rows(
-    attacked: Attacked,
+    attacked: AttackOutcome,
     iteration: int,
     scored: Mapping[str, LabelSet],
     metrics: Sequence[str],
@@ -217,7 +217,7 @@ def _rows(
     return rows
 
 
-def _setting(attacked: Attacked) -> dict[str, object]:
+def _setting(attacked: AttackOutcome) -> dict[str, object]:
     attack = attacked.attack
     return {
         "attack": attack.kind,
@@ -278,7 +278,7 @@ def run_attack(
     attack: Attack,
     *,
     trained_items: Collection[str] = (),
-) -> Attacked:
+) -> AttackOutcome:
     """The attacked images, and what the network believes before any step and after each.
 
     The network takes images from 0 to 1 of shape (items, channels, height, width) and gives
@@ -302,7 +302,7 @@ def run_attack(
             reached.append(kept.cpu())
             trails.append(trail.cpu())
     log_probs = torch.cat(trails, dim=1).numpy()  # (iterations + 1, items, classes)
-    return Attacked(
+    return AttackOutcome(
         attack,
         torch.cat(reached).permute(0, 2, 3, 1).contiguous().numpy(),
         tuple(_beliefs(rows, labels, attack, step) for step, rows in enumerate(log_probs)),

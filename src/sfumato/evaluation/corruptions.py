@@ -59,17 +59,17 @@ def to_grey(picture: Picture) -> NDArray[np.float64]:
     return picture[..., 0] if picture.shape[2] == 1 else picture @ LUMA
 
 
-def painted(colour: tuple[float, float, float], picture: Picture) -> NDArray[np.float64]:
+def paint(colour: tuple[float, float, float], picture: Picture) -> NDArray[np.float64]:
     """A colour as the picture can show it: on a grey one, how bright it looks."""
     return np.array(colour) if picture.shape[2] == 3 else np.array([np.array(colour) @ LUMA])
 
 
-def blurred(picture: Picture, sigma: float) -> Picture:
+def blur(picture: Picture, sigma: float) -> Picture:
     """Under a Gaussian blur in both directions, the edge going on as it ends."""
     return gaussian_filter(picture, sigma=(sigma, sigma, 0), mode="nearest")
 
 
-def moved(picture: Picture, *, length: float, sigma: float, angle: float) -> Picture:
+def blur_motion(picture: Picture, *, length: float, sigma: float, angle: float) -> Picture:
     """As if the camera moved while it was open: a one-sided Gaussian trail.
 
     Each pixel becomes the mean of those that lie i = 0 … 2·length pixels from it along ``angle``
@@ -90,7 +90,7 @@ def moved(picture: Picture, *, length: float, sigma: float, angle: float) -> Pic
     return total
 
 
-def zoomed(picture: Picture, factor: float) -> Picture:
+def zoom(picture: Picture, factor: float) -> Picture:
     """The middle of the picture, ``factor`` times as large, cut to the same size."""
     height, width, _ = picture.shape
     rows, columns = _zoom_matrix(height, factor), _zoom_matrix(width, factor)
@@ -172,7 +172,7 @@ def speckle_noise(picture: Picture, strength: int, rng: np.random.Generator) -> 
 def gaussian_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
     """A Gaussian blur."""
     sigma = at_strength((0.4, 0.6, 0.7, 0.8, 1.0), strength)
-    return blurred(picture, sigma * pixels_of(picture))
+    return blur(picture, sigma * pixels_of(picture))
 
 
 def defocus_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
@@ -200,27 +200,29 @@ def glass_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Pic
     )
     grown = pixels_of(picture)
     height, width, _ = picture.shape
-    soft = blurred(picture, sigma * grown)
+    soft = blur(picture, sigma * grown)
     for _ in range(rounds):
         steps = rng.integers(-round(reach * grown), round(reach * grown), size=(2, height, width))
         rows = np.clip(np.arange(height)[:, None] + steps[0], 0, height - 1)
         columns = np.clip(np.arange(width)[None, :] + steps[1], 0, width - 1)
         soft = soft[rows, columns]
-    return blurred(soft, sigma * grown)
+    return blur(soft, sigma * grown)
 
 
 def motion_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
     """The camera moved, within 45 degrees of sideways."""
     length, sigma = at_strength(((6, 1.0), (6, 1.5), (6, 2.0), (8, 2.0), (9, 2.5)), strength)
     grown = pixels_of(picture)
-    return moved(picture, length=length * grown, sigma=sigma * grown, angle=rng.uniform(-45, 45))
+    return blur_motion(
+        picture, length=length * grown, sigma=sigma * grown, angle=rng.uniform(-45, 45)
+    )
 
 
 def zoom_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
     """The camera came nearer: the mean of the picture and its enlargements in steps of 1 %."""
     percent = at_strength((5, 10, 15, 20, 25), strength)
     factors = [1 + each / 100 for each in range(percent + 1)]
-    total = picture + sum(zoomed(picture, factor) for factor in factors)
+    total = picture + sum(zoom(picture, factor) for factor in factors)
     return total / (len(factors) + 1)
 
 
@@ -253,10 +255,10 @@ def snow(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
     )
     drawn = mean + spread * rng.standard_normal((*picture.shape[:2], 1))
     grown = pixels_of(picture)
-    flakes = zoomed(drawn, zoom * grown)
+    flakes = zoom(drawn, zoom * grown)
     flakes = np.clip(np.where(flakes < threshold, 0, flakes), 0, 1)
     wind = rng.uniform(45, 135)
-    flakes = moved(flakes, length=length * grown, sigma=sigma * grown, angle=wind)
+    flakes = blur_motion(flakes, length=length * grown, sigma=sigma * grown, angle=wind)
     white = np.maximum(picture, to_grey(picture)[..., None] * 1.5 + 0.5)
     return share * picture + (1 - share) * white + flakes + flakes[::-1, ::-1]
 
@@ -266,7 +268,7 @@ def frost(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
     kept, ice = at_strength(
         ((1.0, 0.2), (1.0, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)), strength
     )
-    return kept * picture + ice * _ice(picture.shape[:2], rng)[..., None] * painted(ICE, picture)
+    return kept * picture + ice * _ice(picture.shape[:2], rng)[..., None] * paint(ICE, picture)
 
 
 def fog(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
@@ -306,10 +308,10 @@ def spatter(picture: Picture, strength: int, rng: np.random.Generator) -> Pictur
     liquid = gaussian_filter(drawn, sigma * grown, mode="nearest")
     wet = liquid >= threshold
     if strength < 4:
-        return picture + amount * _drops(liquid, wet)[..., None] * painted(WATER, picture)
+        return picture + amount * _drops(liquid, wet)[..., None] * paint(WATER, picture)
     cover = gaussian_filter(wet.astype(np.float64), amount, mode="nearest")
     cover = np.where(cover < 0.8, 0, cover)[..., None]
-    return picture * (1 - cover) + cover * painted(MUD, picture)
+    return picture * (1 - cover) + cover * paint(MUD, picture)
 
 
 def _ice(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -320,7 +322,7 @@ def _ice(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64
     turn = rng.uniform(0, 60)
     for angle in (turn, turn + 60, turn + 120):  # ice grows in sixths of a circle
         seeds = (rng.random(shape) < 0.08 * cold / grown).astype(np.float64)[..., None]
-        needles = moved(seeds, length=4 * grown, sigma=3 * grown, angle=angle)
+        needles = blur_motion(seeds, length=4 * grown, sigma=3 * grown, angle=angle)
         needles /= max(float(needles.max()), 1e-12)
         ice = np.maximum(ice, needles[..., 0] ** 0.5)
     return ice

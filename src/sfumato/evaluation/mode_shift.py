@@ -43,7 +43,7 @@ Runs = Mapping[int, LabelSet]  # what a target's networks believe, by seed
 
 
 @dataclass(frozen=True)
-class Estimate:
+class StepEstimate:
     """A number and its 95 % interval; NaN where nothing can be said."""
 
     value: float
@@ -65,7 +65,7 @@ class ModeRow:
     trained_on: str
     tested_on: str
     metric: str
-    score: Estimate
+    score: StepEstimate
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Relabelling:
 
     trained_on: str
     metric: str
-    change: Estimate
+    change: StepEstimate
     """On the majority vote against on the original labels: about 3 points of accuracy on the
     MNIST items of paper 5, whatever the target."""
 
@@ -86,13 +86,13 @@ class Gain:
     target: str
     tested_on: str
     metric: str
-    total: Estimate
+    total: StepEstimate
     """Target against original labels."""
-    by_mode: Estimate
+    by_mode: StepEstimate
     """Majority vote against original labels: what the shifted modes alone give."""
-    by_softness: Estimate
+    by_softness: StepEstimate
     """Target against its majority vote: what softness adds."""
-    share_by_mode: Estimate
+    share_by_mode: StepEstimate
     """``by_mode`` over ``total``, above 1 where softness costs; NaN where the total is not clearly
     different from zero, because then there is no gain to explain."""
     sentence: str
@@ -222,7 +222,7 @@ def mode_shift_table(found: ModeShift) -> pl.DataFrame:
 
 def _relabelled(
     scores: _Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
-) -> Estimate:
+) -> StepEstimate:
     seeds = scores.seeds[target]
     after, before = (scores.of(target, on, metric, seeds) for on in ("majority", "original"))
     return _estimate(after - before, seeds, rng=rng, draws=draws)
@@ -239,13 +239,13 @@ def _gain(
         seeds = scores.shared(first, second)
         steps.append(_estimate(step(first, second, seeds), seeds, rng=rng, draws=draws))
     total, by_mode, by_softness = steps
-    share = Estimate(np.nan, np.nan, np.nan)
+    share = StepEstimate(np.nan, np.nan, np.nan)
     everywhere = scores.shared(target, "original", "majority")
     if total.clear and everywhere:
         part, whole = (step(first, "original", everywhere) for first in ("majority", target))
         low, high = _share_interval(part, whole, rng=rng, draws=draws)
         ratio = mean_of_defined(part.mean(axis=0)) / mean_of_defined(whole.mean(axis=0))
-        share = Estimate(ratio, low, high, everywhere)
+        share = StepEstimate(ratio, low, high, everywhere)
     sentence = _sentence(target, on, metric.title, total, by_mode, by_softness, share)
     return Gain(target, on, metric.name, total, by_mode, by_softness, share, sentence)
 
@@ -254,10 +254,10 @@ def _sentence(
     target: str,
     on: str,
     title: str,
-    total: Estimate,
-    by_mode: Estimate,
-    by_softness: Estimate,
-    share: Estimate,
+    total: StepEstimate,
+    by_mode: StepEstimate,
+    by_softness: StepEstimate,
+    share: StepEstimate,
 ) -> str:
     where = f"Tested on {on} labels by {title}, "
     if not total.clear:
@@ -278,7 +278,7 @@ def _sentence(
     return said + "."
 
 
-def _shown(estimate: Estimate, *, size: bool = False) -> str:
+def _shown(estimate: StepEstimate, *, size: bool = False) -> str:
     value, low, high = estimate.value, estimate.low, estimate.high
     if size and value < 0:
         value, low, high = -value, -high, -low
@@ -317,11 +317,11 @@ def _values(metric: Scorer, labels: LabelSet, runs: Runs) -> Values:
 
 def _estimate(
     values: Values, seeds: tuple[int, ...], *, rng: np.random.Generator, draws: int
-) -> Estimate:
+) -> StepEstimate:
     if not seeds:
-        return Estimate(np.nan, np.nan, np.nan)
+        return StepEstimate(np.nan, np.nan, np.nan)
     interval = mean_interval(values, rng=rng, draws=draws)
-    return Estimate(mean_of_defined(values.mean(axis=0)), *interval, seeds)
+    return StepEstimate(mean_of_defined(values.mean(axis=0)), *interval, seeds)
 
 
 def _share_interval(

@@ -317,7 +317,7 @@ class EvaluationSettings:
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class FileEvaluation:
     """What ``evaluate_files`` found."""
 
     scores: list[Estimate]
@@ -334,7 +334,7 @@ def evaluate_files(
     original: Path | None = None,
     settings: EvaluationSettings,
     advance: Advance = lambda done, total: None,
-) -> Evaluated:
+) -> FileEvaluation:
     """Every score of every file of predictions against the labels, and who is closest to people."""
     human = read_labels(labels, classes=settings.classes)
     truth = None
@@ -374,7 +374,7 @@ def evaluate_files(
     places = []
     if len(models) > 1:
         places = leaderboard(human, models, original=truth, rng=rng, draws=settings.draws)
-    return Evaluated(scores, places, remarks)
+    return FileEvaluation(scores, places, remarks)
 
 
 def _arms(predictions: Sequence[Path]) -> dict[str, Path]:

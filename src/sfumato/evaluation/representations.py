@@ -55,7 +55,7 @@ class Likeness:
 
 
 @dataclass(frozen=True)
-class Curve:
+class PerformanceCurve:
     """The parabola through some points, as a description of them and nothing more."""
 
     against: str
@@ -200,7 +200,7 @@ def softness(label_sets: Mapping[str, LabelSet], rho: Mapping[str, float]) -> pl
 
 def sweet_spot(
     table: pl.DataFrame, against: Literal["mean_entropy", "variance_of_top"] = "mean_entropy"
-) -> Curve:
+) -> PerformanceCurve:
     """The least-squares parabola of ``rho`` over softness, from ``softness`` (S1-54).
 
     S1 finds an inverted U: rho grows with softness up to a sweet spot. The label sets of a study
@@ -225,7 +225,7 @@ def sweet_spot(
     bent = square * np.ptp(x) ** 2 < -ROUNDING * np.abs(y).max()
     top = -slope / (2 * square) if bent else float("nan")
     inside = bool(x.min() < top < x.max())
-    return Curve(against, square, slope, constant, top, inside, len(x))
+    return PerformanceCurve(against, square, slope, constant, top, inside, len(x))
 
 
 def performance_against_information(

@@ -27,19 +27,19 @@ from sfumato.planning.cost import (
     break_even,
     utility_named,
 )
-from sfumato.planning.information import FORMS, Asked, Options, information, regime
+from sfumato.planning.information import FORMS, AskedForm, Options, information, regime
 from sfumato.planning.order import items_first
-from sfumato.planning.pilot import Piloted
+from sfumato.planning.pilot import PilotStudy
 from sfumato.planning.weigh import (
     NOISES,
     Candidate,
     Choice,
     Draws,
-    Evidence,
+    FormEvidence,
     Noise,
-    Simulation,
     Source,
     Spending,
+    WeighingDraws,
     expect,
     expected_item_errors,
     people_grid,
@@ -89,7 +89,7 @@ def _other_best(choice: Choice) -> str | None:
     return choice.forms[place].candidate.title if place else None
 
 
-def _with_best(choice: Choice, best: Evidence) -> Choice:
+def _with_best(choice: Choice, best: FormEvidence) -> Choice:
     return replace(choice, forms=(best, *choice.forms[1:]))
 
 
@@ -189,11 +189,11 @@ class Task:
     utility: str = "linear"
 
     def __post_init__(self) -> None:
-        Asked(self.items, self.classes)  # the checks of n and k
+        AskedForm(self.items, self.classes)  # the checks of n and k
         for form in self.forms or ():
             find(FORMS, form, what="form of answer")
         for kept in self.kept:
-            Asked(self.items, self.classes, kept=kept)
+            AskedForm(self.items, self.classes, kept=kept)
         if self.dimensions is not None and self.dimensions < 1:
             raise DataError(f"The space has {self.dimensions} dimensions; give 1 or more.")
         utility_named(self.utility)
@@ -272,7 +272,7 @@ def rule_of_thumb(items: int, classes: int) -> Advice:
     >>> rule_of_thumb(20, 20).form, rule_of_thumb(5000, 10).form
     ('soft', 'hard')
     """
-    Asked(items, classes)
+    AskedForm(items, classes)
     where = regime(items, classes)
     form = "hard" if where == "many-shot" else "soft"
     how = {"many-shot": "more", "one-shot": "as many", "less-than-one-shot": "fewer"}[where]
@@ -309,7 +309,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reasons(
-    task: Task, rows: Sequence[Alternative], choice: Choice, by_form: Mapping[str, Piloted]
+    task: Task, rows: Sequence[Alternative], choice: Choice, by_form: Mapping[str, PilotStudy]
 ) -> tuple[str, ...]:
     """The advice in sentences: the comparison, each form, the rule of thumb, the limits.
 
@@ -349,7 +349,7 @@ def _people(many: float) -> str:
     return "1 person" if many == 1 else f"{many:.3g} people"
 
 
-def _about(row: Alternative, form: Evidence) -> str:
+def _about(row: Alternative, form: FormEvidence) -> str:
     cost = form.cost
     of = f", {cost.answers:,} answers of {cost.people:,} people" if cost.answers else ""
     error = (
@@ -374,7 +374,7 @@ def _thumb(task: Task, best: Alternative) -> str:
     )
 
 
-def _simulated(task: Task, simulation: Simulation) -> str:
+def _simulated(task: Task, simulation: WeighingDraws) -> str:
     dims = sorted(set(simulation.dimensions))
     some = simulation.items
     fewer = f" {some} items stand for all {task.items:,}." if some < task.items else ""
@@ -384,7 +384,7 @@ def _simulated(task: Task, simulation: Simulation) -> str:
     )
 
 
-def _concentrated(piloted: Piloted) -> tuple[str, ...]:
+def _concentrated(piloted: PilotStudy) -> tuple[str, ...]:
     doubt = entropy(piloted.crowd.mean())
     if not doubt.any():
         return ()
@@ -394,7 +394,7 @@ def _concentrated(piloted: Piloted) -> tuple[str, ...]:
     )
 
 
-def other_items(pilots: Sequence[Piloted]) -> tuple[str, ...]:
+def other_items(pilots: Sequence[PilotStudy]) -> tuple[str, ...]:
     """A caution where pilots of two forms are not about the same items."""
     asked = [set(each.crowd.items) for each in pilots]
     if len(asked) < 2 or all(items == asked[0] for items in asked):
@@ -427,10 +427,10 @@ WORTH_ANOTHER = 0.01
 def advise(
     task: Task,
     *,
-    pilots: Sequence[Piloted] = (),
+    pilots: Sequence[PilotStudy] = (),
     costs: Mapping[str, Cost] | None = None,
     errors: Mapping[str, float] | None = None,
-    simulation: Simulation | None = None,
+    simulation: WeighingDraws | None = None,
     known: LabelSet | None = None,
     worth: float | None = None,
     draws: int = 2000,
@@ -455,7 +455,7 @@ def advise(
         simulation = _simulate(task, prices, spending, rng)
     noises = _noises(task, list(prices), by_form, errors, simulation, draws, rng)
     forms = (
-        Evidence(form, kept, cost, noise)
+        FormEvidence(form, kept, cost, noise)
         for ((form, kept), cost), noise in zip(prices.items(), noises, strict=True)
     )
     choice = Choice(tuple(forms), simulation, task.items, spending, task.utility)
@@ -467,7 +467,7 @@ def dimensions_of(task: Task) -> tuple[int, ...]:
     return DIMENSIONS if task.dimensions is None else (task.dimensions,)
 
 
-def _by_form(pilots: Sequence[Piloted]) -> dict[str, Piloted]:
+def _by_form(pilots: Sequence[PilotStudy]) -> dict[str, PilotStudy]:
     by_form = {each.form: each for each in pilots}
     if len(by_form) < len(pilots):
         raise DataError("Two pilots hold answers of the same form; hand over one of each.")
@@ -475,7 +475,7 @@ def _by_form(pilots: Sequence[Piloted]) -> dict[str, Piloted]:
 
 
 def _candidates(
-    task: Task, by_form: Mapping[str, Piloted], costs: Mapping[str, Cost]
+    task: Task, by_form: Mapping[str, PilotStudy], costs: Mapping[str, Cost]
 ) -> list[Pair]:
     forms = task.forms or tuple(by_form) or tuple(costs) or ("hard", "sparse", "soft")
     found: list[Pair] = []
@@ -505,7 +505,7 @@ def _cost(
     form: str,
     kept: int | None,
     *,
-    by_form: Mapping[str, Piloted],
+    by_form: Mapping[str, PilotStudy],
     costs: Mapping[str, Cost],
 ) -> Cost:
     if form in costs:
@@ -549,7 +549,7 @@ def _spending(task: Task, prices: Mapping[Pair, Cost]) -> Spending:
 
 def _simulate(
     task: Task, prices: Mapping[Pair, Cost], spending: Spending, rng: np.random.Generator
-) -> Simulation:
+) -> WeighingDraws:
     """Worlds of the task's size, and every form with as many people as the spending may pay for."""
     grids = people_grid(list(prices.values()), spending)
     candidates = [
@@ -565,9 +565,9 @@ def _simulate(
 def _noises(
     task: Task,
     forms: Sequence[Pair],
-    by_form: Mapping[str, Piloted],
+    by_form: Mapping[str, PilotStudy],
     errors: Mapping[str, float],
-    simulation: Simulation,
+    simulation: WeighingDraws,
     draws: int,
     rng: np.random.Generator,
 ) -> list[Noise]:
@@ -610,7 +610,7 @@ def _noise_of_error(form: str, error: float, curve: Array, noises: Array) -> flo
     return float(np.interp(2 * error * (1 - error), curve, noises))
 
 
-def _how_in_words(piloted: Piloted) -> str:
+def _how_in_words(piloted: PilotStudy) -> str:
     error = piloted.error
     match error.how:
         case "ratings":
@@ -624,7 +624,7 @@ def _how_in_words(piloted: Piloted) -> str:
 def _advice(
     task: Task,
     choice: Choice,
-    by_form: Mapping[str, Piloted],
+    by_form: Mapping[str, PilotStudy],
     *,
     first: tuple[str, ...],
     worth: float | None,
@@ -661,7 +661,7 @@ def _advice(
 
 
 def _alternative(
-    form: Evidence, drawn: Draws, at: int, chance: float, people: float
+    form: FormEvidence, drawn: Draws, at: int, chance: float, people: float
 ) -> Alternative:
     finite = np.isfinite(drawn.loss[:, at])
     lost = drawn.loss[finite, at] if finite.any() else np.array([np.inf])

@@ -88,7 +88,7 @@ def starts(counts: NDArray[np.int64]) -> tuple[Array, Array, Array]:
     return between / between.sum(), alike, curved / curved.sum()
 
 
-def fitted(likelihood: Array, often: Array, *, start: Array, steps: int) -> Array:
+def fit_shares(likelihood: Array, often: Array, *, start: Array, steps: int) -> Array:
     """The weights of the grid, (rows, grid), for rows of pair weights (rows, pairs)."""
     weights = np.tile(np.maximum(start, LEAST), (len(often), 1))
     total = often.sum(axis=1, keepdims=True)
@@ -428,10 +428,10 @@ def _spread_of_votes(
     likelihood, often = tallies(table)
     errors = np.stack([off_by(measure, M) for M in range(1, up_to + 1)], axis=1)  # (grid, M)
     seen = often.sum(axis=0, keepdims=True)
-    wholes = [fitted(likelihood, seen, start=start, steps=STEPS) for start in starts(table)]
+    wholes = [fit_shares(likelihood, seen, start=start, steps=STEPS) for start in starts(table)]
     drawn = np.array_split(_resampled_sums(often, draws=draws, rng=rng), len(wholes))
     again = [
-        fitted(likelihood, part, start=whole[0], steps=STEPS_AGAIN)
+        fit_shares(likelihood, part, start=whole[0], steps=STEPS_AGAIN)
         for part, whole in zip(drawn, wholes, strict=True)
     ]
     return ErrorCurve(

@@ -23,7 +23,7 @@ from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.question import Kind
 from sfumato.names import find
-from sfumato.planning.information import FORMS, Asked
+from sfumato.planning.information import FORMS, AskedForm
 from sfumato.scores import Estimate
 from sfumato.stats import Interval, bootstrap_statistics, percentile_interval
 
@@ -108,7 +108,7 @@ def total_cost(cost: Cost, *, items: int, people: int = 1, answers: int | None =
     >>> total_cost(Cost("sparse", 32), items=1000, people=6)
     192000.0
     """
-    Asked(items, classes=3)  # the check of the number of items
+    AskedForm(items, classes=3)  # the check of the number of items
     if people < 1:
         raise DataError(f"{people} people an item were planned; plan 1 or more.")
     match cost.form:
@@ -429,7 +429,7 @@ def losses(
     return pl.concat(parts)
 
 
-def preferred(found: pl.DataFrame) -> pl.DataFrame:
+def preferred_forms(found: pl.DataFrame) -> pl.DataFrame:
     """The form (and k̂) of least loss for every task, β and utility, and by how much (S1-34).
 
     ``margin`` is the loss of the next best form minus that of the best one; null with one form.

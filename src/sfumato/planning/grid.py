@@ -22,7 +22,7 @@ from sfumato.planning.embed import (
     flip,
     gnmds_rankings,
     gnmds_triplets,
-    mine,
+    mine_triplets,
     rank_scores,
     spearman,
 )
@@ -301,7 +301,7 @@ def means(table: pl.DataFrame) -> pl.DataFrame:
     return found.join(others, on=SETTINGS, nulls_equal=True, maintain_order="left")
 
 
-def recovered(table: pl.DataFrame, *, dimensions: int, flipped: float = 0.0) -> pl.DataFrame:
+def recovered_means(table: pl.DataFrame, *, dimensions: int, flipped: float = 0.0) -> pl.DataFrame:
     """What ``cost.losses`` reads, for worlds of one number of dimensions and error rate.
 
     Columns ``form``, ``kept``, ``items``, ``classes``, ``rho``, ``low``, ``high``, ``seeds``; only
@@ -460,7 +460,7 @@ def _row(point: Point, ask: Ask, world: World, curve: Floats) -> Found:
 def _recovered(point: Point, rankings: Rankings, world: World) -> float:
     rng = stream(point, "fit")
     if point.flipped:
-        answers = flip(mine(rankings), point.flipped, rng=stream(point, "channel"))
+        answers = flip(mine_triplets(rankings), point.flipped, rng=stream(point, "channel"))
         gram = gnmds_triplets(answers, rng=rng).gram
     else:
         gram = gnmds_rankings(rankings, rng=rng).gram

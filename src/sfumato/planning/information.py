@@ -37,7 +37,7 @@ Columns = Sequence[tuple[int | Fraction, int]]
 
 
 class Options(TypedDict, total=False):
-    """What can be said beside the numbers of items and classes; see ``Asked``."""
+    """What can be said beside the numbers of items and classes; see ``AskedForm``."""
 
     kept: int
     sizes: Sequence[int] | None
@@ -50,7 +50,7 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedForm:
     """How much is asked, and of how many items and classes."""
 
     items: int
@@ -94,8 +94,8 @@ class Form:
     """A form of answer: what an annotator gives, and how its constraints are counted."""
 
     about: str
-    count: Callable[[Asked, Columns], int | Fraction]
-    marks: Callable[[Asked], int]
+    count: Callable[[AskedForm, Columns], int | Fraction]
+    marks: Callable[[AskedForm], int]
     """How many classes one item marks; 0 where marks say nothing or there are no classes."""
     places: Literal["items and classes", "items"] = "items and classes"
     """What the answers lay out in space, and all possible constraints are counted over."""
@@ -117,7 +117,7 @@ class Information:
 
 
 def constraints(form: str, *, items: int, classes: int, **options: Unpack[Options]) -> int:
-    """How many triplet constraints answers of a form fix (S1-21, S1-22); options as in ``Asked``.
+    """How many triplet constraints a form's answers fix (S1-21, S1-22); options: ``AskedForm``.
 
     Classes are dealt as evenly as whole items allow, or have the given ``sizes`` (C18).
 
@@ -127,7 +127,7 @@ def constraints(form: str, *, items: int, classes: int, **options: Unpack[Option
     4180
     """
     how = find(FORMS, form, what="form of answer")
-    asked = Asked(items, classes, **options)
+    asked = AskedForm(items, classes, **options)
     counted = how.count(asked, _columns(form, asked))
     assert counted == int(counted)
     return int(counted)
@@ -143,7 +143,7 @@ def closed_form(form: str, *, items: int, classes: int, **options: Unpack[Option
     (Fraction(285, 1), 280)
     """
     how = find(FORMS, form, what="form of answer")
-    asked = Asked(items, classes, **options)
+    asked = AskedForm(items, classes, **options)
     return Fraction(how.count(asked, [(Fraction(items * how.marks(asked), classes), classes)]))
 
 
@@ -157,7 +157,7 @@ def all_constraints(items: int, classes: int = 0) -> int:
 
 
 def information(form: str, *, items: int, classes: int, **options: Unpack[Options]) -> Information:
-    """The constraints of a form next to all that are possible; options as in ``Asked``.
+    """The constraints of a form next to all that are possible; options as in ``AskedForm``.
 
     >>> information("soft", items=80, classes=20)
     Information(form='soft', constraints=78400, possible=485100)
@@ -176,13 +176,13 @@ def ratio(form: str, *, items: int, classes: int, **options: Unpack[Options]) ->
     return information(form, items=items, classes=classes, **options).ratio
 
 
-def mined(labels: NDArray[np.float64]) -> int:
+def count_constraints(labels: NDArray[np.float64]) -> int:
     """The constraints that real labels hold: unequal pairs in every row and every column.
 
     ``labels`` is (items, classes); NaN means the class was not asked about. Only equal values
     tie, so round what was computed before.
 
-    >>> mined(np.array([[0.7, 0.2, 0.1], [0.1, 0.9, 0.0], [1.0, 0.0, 0.0]]))
+    >>> count_constraints(np.array([[0.7, 0.2, 0.1], [0.1, 0.9, 0.0], [1.0, 0.0, 0.0]]))
     16
     """
     table = np.asarray(labels, dtype=np.float64)
@@ -208,7 +208,7 @@ def _dealt(total: int, over: int) -> list[tuple[int, int]]:
     return [(size + 1, more), (size, over - more)]
 
 
-def _columns(form: str, asked: Asked) -> Columns:
+def _columns(form: str, asked: AskedForm) -> Columns:
     how = FORMS[form]
     total = asked.items * how.marks(asked)
     if asked.sizes is None or not total:
@@ -233,16 +233,16 @@ def _columns(form: str, asked: Asked) -> Columns:
     return sorted(Counter(asked.sizes).items())
 
 
-def _hard(asked: Asked, columns: Columns) -> int | Fraction:
+def _hard(asked: AskedForm, columns: Columns) -> int | Fraction:
     rows = asked.items * (asked.classes - 1)
     return rows + sum(often * _unequal(size, asked.items - size) for size, often in columns)
 
 
-def _soft(asked: Asked, columns: Columns) -> int | Fraction:
+def _soft(asked: AskedForm, columns: Columns) -> int | Fraction:
     return asked.items * asked.classes * (asked.items + asked.classes - 2) // 2
 
 
-def _ordered(asked: Asked, columns: Columns, kept: int) -> int | Fraction:
+def _ordered(asked: AskedForm, columns: Columns, kept: int) -> int | Fraction:
     """Scored things are in order and before those that are not, in rows and in columns."""
     n, k = asked.items, asked.classes
     rows = n * (comb(kept, 2) + kept * (k - kept))
@@ -254,23 +254,23 @@ def _ordered(asked: Asked, columns: Columns, kept: int) -> int | Fraction:
 _TWO = Fraction(2)
 
 
-def _sparse(asked: Asked, columns: Columns) -> int | Fraction:
+def _sparse(asked: AskedForm, columns: Columns) -> int | Fraction:
     return _ordered(asked, columns, asked.kept)
 
 
-def _top_class(asked: Asked, columns: Columns) -> int | Fraction:
+def _top_class(asked: AskedForm, columns: Columns) -> int | Fraction:
     n, h = asked.items, asked.kept
     among = n * comb(h, 2) + h * comb(n, 2)
     return among + (n * h * (asked.classes - h) if asked.unasked == "zero" else 0)
 
 
-def _typicality(asked: Asked, columns: Columns) -> int | Fraction:
+def _typicality(asked: AskedForm, columns: Columns) -> int | Fraction:
     if asked.beside == "class":
         return _ordered(asked, columns, 1)
     return sum(often * size * (size - 1) / _TWO for size, often in columns)
 
 
-def _yes_no_unsure(asked: Asked, columns: Columns) -> int | Fraction:
+def _yes_no_unsure(asked: AskedForm, columns: Columns) -> int | Fraction:
     """Three levels; yes is dealt round the classes first, unsure goes on where yes ended."""
     n, k, yes, unsure = asked.items, asked.classes, asked.yes, asked.unsure
     rows = n * _unequal(yes, unsure, k - yes - unsure)
@@ -288,7 +288,7 @@ def _yes_no_unsure(asked: Asked, columns: Columns) -> int | Fraction:
     return rows + sum(often * _unequal(y, u, n - y - u) for y, u, often in cells if often)
 
 
-def _pairs(asked: Asked, columns: Columns) -> int | Fraction:
+def _pairs(asked: AskedForm, columns: Columns) -> int | Fraction:
     """Around each item, its rated neighbours are in order; neighbours are dealt evenly."""
     rated = _answers(asked, comb(asked.items, 2), "pairs")
     around = _dealt(2 * rated, asked.items)
@@ -301,11 +301,11 @@ def _pairs(asked: Asked, columns: Columns) -> int | Fraction:
     )
 
 
-def _triplets(asked: Asked, columns: Columns) -> int | Fraction:
+def _triplets(asked: AskedForm, columns: Columns) -> int | Fraction:
     return _answers(asked, 3 * comb(asked.items, 3), "triplets")
 
 
-def _answers(asked: Asked, most: int, what: str) -> int:
+def _answers(asked: AskedForm, most: int, what: str) -> int:
     if asked.answers is None:
         return most
     if not 1 <= asked.answers <= most:
@@ -380,7 +380,7 @@ def asymptote(
     0.25
     """
     how = find(FORMS, form, what="form of answer")
-    asked = Asked(items, classes, **options)
+    asked = AskedForm(items, classes, **options)
     if how.places == "items":
         return float(information(form, items=items, classes=classes, **options).ratio)
     match where:
@@ -522,7 +522,7 @@ def _bits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     return (entr(chances) + entr(1 - chances)) / np.log(2)
 
 
-def _unequal_share(form: str, asked: Asked) -> Fraction:
+def _unequal_share(form: str, asked: AskedForm) -> Fraction:
     """Twice the share of unequal pairs in a column, averaged over classes, as n → ∞.
 
     A column of strictly ordered items counts 1; for marked ones see each form.
@@ -552,7 +552,7 @@ def _ordered_share(share: Fraction) -> Fraction:
     return 1 - (1 - share) ** 2  # all pairs but those that both lack the class
 
 
-def _one_shot(form: str, asked: Asked) -> float:
+def _one_shot(form: str, asked: AskedForm) -> float:
     """Rows and columns are alike; of all constraints there are 4n³."""
     n, h = asked.items, asked.kept
     match form:
@@ -564,7 +564,7 @@ def _one_shot(form: str, asked: Asked) -> float:
             return _marked(form, asked) / (2 * n)
 
 
-def _less_than_one_shot(form: str, asked: Asked) -> float:
+def _less_than_one_shot(form: str, asked: AskedForm) -> float:
     """Rows win, with k²/2 or sk constraints an item; of all constraints there are k³/2."""
     n, k, h = asked.items, asked.classes, asked.kept
     match form:
@@ -578,7 +578,7 @@ def _less_than_one_shot(form: str, asked: Asked) -> float:
             return 2 * n * _marked(form, asked) / k**2
 
 
-def _marked(form: str, asked: Asked) -> int:
+def _marked(form: str, asked: AskedForm) -> int:
     """How many classes of an item stand out from all the others."""
     if form == "typicality" and asked.beside == "nothing":
         return 0

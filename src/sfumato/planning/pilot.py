@@ -28,7 +28,7 @@ from sfumato.judgments.question import Kind
 from sfumato.labels.build import build
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.planning.cost import FORM_OF_QUESTION, Cost, Middle, kept_classes, measured_cost
-from sfumato.planning.weigh import contradictions, embedded, item_errors
+from sfumato.planning.weigh import contradictions, embed_answers, item_errors
 from sfumato.provenance import Step
 from sfumato.stats import draw_multinomial, percentile_interval
 
@@ -75,13 +75,13 @@ class ErrorRate:
         return percentile_interval(self.resampled).high
 
     @property
-    def flipped(self) -> float:
+    def flip_rate(self) -> float:
         """ε, the share of comparisons that one answer gets wrong."""
-        return self.value if self.how == "ratings" else float(flipped(np.array(self.value)))
+        return self.value if self.how == "ratings" else float(flip_rate(np.array(self.value)))
 
 
 @dataclass(frozen=True, eq=False)
-class Piloted:
+class PilotStudy:
     """What a pilot says about one form of answer."""
 
     form: str
@@ -103,7 +103,7 @@ def pilot(
     by: Middle = "median",
     draws: int = 400,
     rng: np.random.Generator,
-) -> Piloted:
+) -> PilotStudy:
     """Error rate and time of one form of answer.
 
     Without ``how`` ratings are used where they are given, otherwise agreement.
@@ -120,7 +120,7 @@ def pilot(
     timed = chosen.table["seconds"].drop_nulls().len() > 0
     cost = measured_cost(judgments, by=by, rng=rng, draws=draws) if timed else None
     kept = kept_classes(chosen)
-    return Piloted(form, kept, error, cost, crowd, len(crowd) / len(np.unique(crowd.item)))
+    return PilotStudy(form, kept, error, cost, crowd, len(crowd) / len(np.unique(crowd.item)))
 
 
 def of_shared_items(pilots: Sequence[Judgments]) -> list[Judgments]:
@@ -167,10 +167,10 @@ def error_rate(
             assert_never(how)
 
 
-def flipped(contradicted: Array) -> Array:
+def flip_rate(contradicted: Array) -> Array:
     """ε from δ = 2ε(1-ε): (1 - √(1-2δ))/2; a half where answers contradict at every chance.
 
-    >>> float(flipped(np.array(0.18)).round(6))
+    >>> float(flip_rate(np.array(0.18)).round(6))
     0.1
     """
     return np.asarray((1 - np.sqrt(np.maximum(1 - 2 * contradicted, 0))) / 2)
@@ -288,7 +288,7 @@ def _against_ratings(
             f"Only {known.sum()} items of the pilot have two rated pairs or more; rate pairs of at "
             "least three of its items."
         )
-    gram = embedded(labels.probs[None], rng=rng)[: len(labels), : len(labels)]
+    gram = embed_answers(labels.probs[None], rng=rng)[: len(labels), : len(labels)]
     rows = np.flatnonzero(known)
     whole = item_errors(gram[np.ix_(rows, rows)], rated[np.ix_(rows, rows)])
     again = []

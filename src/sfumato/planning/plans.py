@@ -18,15 +18,15 @@ from sfumato.planning.advise import NOISE_ASSUMED, Advice, Pair, Task, dimension
 from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost
 from sfumato.planning.embed import spearman
 from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
-from sfumato.planning.pilot import Piloted
+from sfumato.planning.pilot import PilotStudy
 from sfumato.planning.weigh import (
     MOST_ITEMS,
     NOISES,
     Candidate,
     contradictions,
-    embedded,
-    seen,
-    stated,
+    embed_answers,
+    perceive,
+    state_answers,
 )
 from sfumato.planning.worlds import PCA, Point, World, stream, world_at
 
@@ -69,7 +69,7 @@ class Plan:
 
     task: Task
     advice: Advice
-    pilots: tuple[Piloted, ...] = ()
+    pilots: tuple[PilotStudy, ...] = ()
     costs: Mapping[str, Cost] = field(default_factory=dict)
     """Given ones, by form."""
     errors: Mapping[str, float] = field(default_factory=dict)
@@ -166,10 +166,10 @@ def _alike(form: str, known: Mapping[str, float]) -> list[float]:
     return alike or list(known.values())
 
 
-def around(own: int, *, most: int, many: int = SIZES, least: int = 3) -> tuple[int, ...]:
+def sizes_around(own: int, *, most: int, many: int = SIZES, least: int = 3) -> tuple[int, ...]:
     """``many`` numbers about a factor of two apart, ``own`` (or ``most``) and its nearest.
 
-    >>> around(10, most=60), around(1000, most=60), around(3, most=60)
+    >>> sizes_around(10, most=60), sizes_around(1000, most=60), sizes_around(3, most=60)
     ((3, 5, 10, 20), (8, 15, 30, 60), (3, 6, 12, 24))
     """
     middle = min(own, most)
@@ -182,8 +182,8 @@ def around(own: int, *, most: int, many: int = SIZES, least: int = 3) -> tuple[i
 def sizes_of(task: Task) -> Sizes:
     """The sizes to simulate for a task: its own, capped, and those around it."""
     return Sizes(
-        around(task.items, most=MOST_ITEMS),
-        around(task.classes, most=MOST_CLASSES),
+        sizes_around(task.items, most=MOST_ITEMS),
+        sizes_around(task.classes, most=MOST_CLASSES),
         min(task.items, MOST_ITEMS),
         min(task.classes, MOST_CLASSES),
     )
@@ -278,7 +278,7 @@ def noise_at(
     for point in points:
         logits, rng = _logits(world_at(point)), stream(point, "channel")
         for at, noise in enumerate(NOISES):
-            said = stated(seen(logits, noise, people=2, rng=rng), form, kept)
+            said = state_answers(perceive(logits, noise, people=2, rng=rng), form, kept)
             both, against = contradictions(said[0], said[1])
             shares[at] += against.sum() / max(both.sum(), 1) / len(points)
     rising = np.maximum.accumulate(shares) + 1e-9 * np.arange(len(shares))
@@ -303,6 +303,8 @@ def _recovered(point: Point, asked: Candidate, noise: float) -> float:
         order = np.concatenate([np.arange(n), n + world.telling])
         logits, truth = logits[:, world.telling], truth[np.ix_(order, order)]
     rng = stream(point, "channel")
-    said = stated(seen(logits, noise, people=asked.people, rng=rng), asked.form, asked.kept)
-    gram = embedded(said, rng=stream(point, "fit"))
+    said = state_answers(
+        perceive(logits, noise, people=asked.people, rng=rng), asked.form, asked.kept
+    )
+    gram = embed_answers(said, rng=stream(point, "fit"))
     return float(np.nan_to_num(spearman(gram, truth), nan=0.0))

@@ -18,8 +18,8 @@ from sfumato.errors import DataError
 from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
 from sfumato.planning.cost import WITH_KEPT, Cost, Utility, loss, utility_named
-from sfumato.planning.embed import Settings, cosines, gnmds_rankings, rank_scores, spearman
-from sfumato.planning.information import FORMS, Asked
+from sfumato.planning.embed import EmbeddingSettings, cosines, gnmds_rankings, rank_scores, spearman
+from sfumato.planning.information import FORMS, AskedForm
 
 # Turn a task and how noisy people are into the correlation to expect of each form of answer.
 #
@@ -42,7 +42,7 @@ NOISES = (0.0, 0.2, 0.4, 0.7, 1.0, 1.6, 3.0)
 MOST_ITEMS = 60
 """So many items are simulated at most: beyond, ρ hardly moves with n (k stays as it is)."""
 
-ROUGH = Settings(tolerance=1e-3)
+ROUGH = EmbeddingSettings(tolerance=1e-3)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class WeighingDraws:
     """What simulated worlds say about each candidate at each noise."""
 
     candidates: tuple[Candidate, ...]
@@ -110,7 +110,7 @@ def expect(
     worlds: int = 12,
     noises: Sequence[float] = NOISES,
     rng: np.random.Generator,
-) -> Simulation:
+) -> WeighingDraws:
     """ρ of every candidate and noise in each of some simulated worlds.
 
     Worlds take the given ``dimensions`` in turn. All candidates face the same worlds, so what
@@ -119,7 +119,7 @@ def expect(
     if worlds < 2:
         raise DataError(f"{worlds} worlds were asked for; how far they differ needs 2 or more.")
     for candidate in candidates:
-        Asked(items, classes, kept=candidate.kept or 1)  # the checks of n, k and k̂
+        AskedForm(items, classes, kept=candidate.kept or 1)  # the checks of n, k and k̂
     some = min(items, MOST_ITEMS)
     shape = (worlds, len(candidates), len(noises))
     rho, apart = np.zeros(shape), np.zeros(shape)
@@ -129,11 +129,11 @@ def expect(
         for at, noise in enumerate(noises):
             for which, candidate in enumerate(candidates):
                 answers = _answers(logits, candidate, noise, rng)
-                gram = embedded(answers[: candidate.people], rng=rng)
+                gram = embed_answers(answers[: candidate.people], rng=rng)
                 rho[world, which, at] = _or_zero(spearman(gram, truth))
                 both, against = contradictions(answers[0], answers[1])
                 apart[world, which, at] = against.sum() / max(both.sum(), 1)
-    return Simulation(
+    return WeighingDraws(
         tuple(candidates),
         np.asarray(noises, dtype=np.float64),
         rho,
@@ -143,19 +143,19 @@ def expect(
     )
 
 
-def seen(logits: Array, noise: float, *, people: int, rng: np.random.Generator) -> Array:
+def perceive(logits: Array, noise: float, *, people: int, rng: np.random.Generator) -> Array:
     """The probabilities that simulated people see, (people, items, classes)."""
     spread = float(logits.std(axis=1).mean())
     blurred = logits + noise * spread * rng.standard_normal((people, *logits.shape))
     return np.asarray(softmax(blurred, axis=2), dtype=np.float64)
 
 
-def stated(probs: Array, form: str, kept: int | None = None) -> Array:
+def state_answers(probs: Array, form: str, kept: int | None = None) -> Array:
     """What people say of what they see, last axis classes; NaN for classes not asked about.
 
-    >>> stated(np.array([[0.5, 0.3, 0.2]]), "sparse", 2)
+    >>> state_answers(np.array([[0.5, 0.3, 0.2]]), "sparse", 2)
     array([[0.5, 0.3, 0. ]])
-    >>> stated(np.array([[0.5, 0.3, 0.2]]), "hard")
+    >>> state_answers(np.array([[0.5, 0.3, 0.2]]), "hard")
     array([[1., 0., 0.]])
     """
     place = (-probs).argsort(axis=-1).argsort(axis=-1)  # 0 for the largest
@@ -174,7 +174,7 @@ def stated(probs: Array, form: str, kept: int | None = None) -> Array:
             raise AssertionError(f"{form} is not simulated")
 
 
-def embedded(answers: Array, *, rng: np.random.Generator) -> Array:
+def embed_answers(answers: Array, *, rng: np.random.Generator) -> Array:
     """The Gram matrix of the mean of answers (people, items, classes)."""
     scores = answers.mean(axis=0)
     return gnmds_rankings(rank_scores(scores.round(12)), ROUGH, rng=rng).gram
@@ -238,7 +238,7 @@ def expected_item_errors(
         logits, truth = _world(items, classes, dimensions[world % len(dimensions)], rng)
         for at, noise in enumerate(noises):
             answers = _answers(logits, candidate, noise, rng)[: candidate.people]
-            gram = embedded(answers, rng=rng)
+            gram = embed_answers(answers, rng=rng)
             wrong[world, at] = item_errors(gram[:items, :items], truth[:items, :items])
     return _rising(wrong.mean(axis=0)[None])[0]
 
@@ -254,7 +254,9 @@ def _world(
 
 def _answers(logits: Array, candidate: Candidate, noise: float, rng: np.random.Generator) -> Array:
     people = max(candidate.people, 2)
-    return stated(seen(logits, noise, people=people, rng=rng), candidate.form, candidate.kept)
+    return state_answers(
+        perceive(logits, noise, people=people, rng=rng), candidate.form, candidate.kept
+    )
 
 
 def _or_zero(rho: float) -> float:
@@ -294,7 +296,7 @@ class Noise:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class FormEvidence:
     """What is known of one form with its k̂: what an answer costs, and how noisy people are."""
 
     form: str
@@ -355,8 +357,8 @@ class Draws:
 class Choice:
     """The forms to choose between, and everything else that decides."""
 
-    forms: tuple[Evidence, ...]
-    simulation: Simulation
+    forms: tuple[FormEvidence, ...]
+    simulation: WeighingDraws
     items: int
     """Of the task."""
     spending: Spending
@@ -416,7 +418,7 @@ def probabilities(drawn: Draws) -> Array:
     return np.asarray((often + 0.5) / (n_draws + 0.5 * n_forms))
 
 
-def rho_at(simulation: Simulation, which: int, world: NDArray[np.int64], noise: Array) -> Array:
+def rho_at(simulation: WeighingDraws, which: int, world: NDArray[np.int64], noise: Array) -> Array:
     """ρ of a candidate in the given worlds, between simulated noises."""
     grid = simulation.noises
     right = np.clip(np.searchsorted(grid, noise), 1, len(grid) - 1)
@@ -426,7 +428,7 @@ def rho_at(simulation: Simulation, which: int, world: NDArray[np.int64], noise: 
 
 
 def _rho(
-    evidence: Evidence, simulation: Simulation, world: NDArray[np.int64], people: Array
+    evidence: FormEvidence, simulation: WeighingDraws, world: NDArray[np.int64], people: Array
 ) -> Array:
     """ρ in each draw, between simulated noises and (on a logarithmic scale) numbers of people."""
     mine = simulation.places(evidence.candidate)

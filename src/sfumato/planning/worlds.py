@@ -20,7 +20,7 @@ from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
 from sfumato.planning.embed import cosines
 from sfumato.planning.embed.rankings import Floats, Ints
-from sfumato.planning.information import Asked
+from sfumato.planning.information import AskedForm
 
 PCA = "pca"
 """Not a form people answer in: codes made from the true points, the bound for k̂ numbers (S1-13)."""
@@ -96,7 +96,7 @@ class Point:
     """Standard deviation of items around their class centre; that of centres is 1."""
 
     def __post_init__(self) -> None:
-        Asked(self.items, self.classes)  # says what is wrong with them
+        AskedForm(self.items, self.classes)  # says what is wrong with them
         if self.dimensions < 1:
             raise DataError(f"A world has 1 dimension or more, not {self.dimensions}.")
         if self.seed < 0:
@@ -119,7 +119,7 @@ def draw_world(
     >>> world.points.shape, world.similarity.shape
     ((8, 2), (8, 8))
     """
-    Asked(items, classes)  # says what is wrong with them
+    AskedForm(items, classes)  # says what is wrong with them
     drawn = gaussian_clusters(
         items=items, classes=classes, dimensions=dimensions, spread=spread, rng=rng
     )

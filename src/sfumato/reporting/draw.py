@@ -168,7 +168,7 @@ def dress(axes: Axes) -> None:
         spine.set(color=INK, linewidth=0.6)
 
 
-def finished(
+def finish_drawing(
     name: str, title: str, caption: str, *, figure: Figure, table: pl.DataFrame, basis: Basis
 ) -> Drawing:
     """The drawing, marked where it is simulated, with n, seeds and interval in the caption."""

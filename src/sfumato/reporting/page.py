@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
-from sfumato.reporting.tables import How, Table
+from sfumato.reporting.tables import Origin, Table
 from sfumato.reporting.text import Finding, number
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -55,7 +55,7 @@ class Page:
     subtitle: str = ""
     summary: tuple[Finding, ...] = ()
     sections: tuple[Section, ...] = ()
-    how: How = field(default_factory=How)
+    how: Origin = field(default_factory=Origin)
 
     @property
     def simulated(self) -> bool:

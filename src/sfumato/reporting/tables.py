@@ -9,14 +9,14 @@ import polars as pl
 
 from sfumato.provenance import Provenance, Setting, Step, from_json
 from sfumato.reporting.draw import Made
-from sfumato.reporting.text import interval, number, seeds_text, signed
+from sfumato.reporting.text import interval, number, seeds_text, signed_number
 from sfumato.scores import Estimate, metric_words
 
 Across = Literal["arm", "network", "stratum", "against"]
 
 
 @dataclass(frozen=True)
-class How:
+class Origin:
     """How something was computed: what it means, the steps, the settings."""
 
     meaning: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Table:
     title: str
     table: pl.DataFrame
     caption: str = ""
-    how: How = field(default_factory=How)
+    how: Origin = field(default_factory=Origin)
     simulated: bool = False
     made: Made = "annotators"
 
@@ -72,7 +72,7 @@ def differences_shown(
             "metric": metric_words(one.metric).title,
             "against": one.against,
             "stratum": one.stratum,
-            "difference": signed(one.value),
+            "difference": signed_number(one.value),
             "95 % interval": interval(one.low, one.high),
             "over": one.over,
             "p": "" if one.p is None else f"{one.p:.2g}",
@@ -138,7 +138,7 @@ def _made(
             for part in (f"In all rows: {everywhere}." if everywhere else "", _basis(behind))
             if part
         ),
-        how=How(tuple(meaning), provenance),
+        how=Origin(tuple(meaning), provenance),
         simulated=any(one.simulated for one in behind),
     )
 

@@ -37,10 +37,10 @@ def number(value: float | int | None) -> str:
     return f"{value:,.3f}"
 
 
-def signed(value: float | None) -> str:
+def signed_number(value: float | None) -> str:
     """A difference: as ``number``, with a plus where it is above zero.
 
-    >>> signed(0.25), signed(-0.25), signed(4e-17)
+    >>> signed_number(0.25), signed_number(-0.25), signed_number(4e-17)
     ('+0.250', '-0.250', '0.000')
     """
     if value is not None and abs(value) < ROUNDING:
@@ -357,7 +357,7 @@ def _numbers(one: Estimate, *, named: bool) -> str:
 
 
 def _short(one: Estimate) -> str:
-    return f"{signed(one.value)} {interval(one.low, one.high) or '(no interval)'}"
+    return f"{signed_number(one.value)} {interval(one.low, one.high) or '(no interval)'}"
 
 
 def _basis(rows: Sequence[Estimate]) -> str:

@@ -41,7 +41,7 @@ from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.figures import curves
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import How, Table
+from sfumato.reporting.tables import Origin, Table
 from sfumato.reporting.text import Finding, count, interval
 from sfumato.scores import Estimate, Estimates, as_rows, source_text, with_interval
 from sfumato.studies.audit_sources import (
@@ -62,7 +62,7 @@ from sfumato.studies.measures.doubt import (
     shifted_modes,
 )
 from sfumato.studies.measures.duplicates import same_pictures
-from sfumato.studies.measures.dynamics import SIGNALS, map_rows, mapped, moved
+from sfumato.studies.measures.dynamics import SIGNALS, map_beliefs, map_rows, movement_findings
 from sfumato.studies.measures.interest import at_items, interesting, most_doubtful
 from sfumato.studies.measures.modes import gain_rows
 from sfumato.studies.sections import audit as sections
@@ -138,7 +138,7 @@ class AuditFiles:
         return judgment_signals(self.given.judgments, self.given.people)
 
     @property
-    def mapped(self) -> dict[str, PerItem]:
+    def map_beliefs(self) -> dict[str, PerItem]:
         """Signals of the data map at people's items, NaN where there is none."""
         if self.learnt is None or self.given.people is None:
             return {}
@@ -213,7 +213,7 @@ def _learnt(given: GivenFiles) -> LearntMap | None:
     people = given.people
     if people is not None:
         people = people.take(kept) if set(kept) <= set(people.items) else None
-    found = mapped(given.watched[:, :, rows], target.take(kept))
+    found = map_beliefs(given.watched[:, :, rows], target.take(kept))
     by = "people" if given.original is None else "original"
     return LearntMap(found, by, people, len(given.watched_items) - len(rows))
 
@@ -413,7 +413,7 @@ def _about_movement(files: AuditFiles) -> AuditPart | None:
     given = files.given
     if given.watched is None or given.watched.shape[1] < 2:
         return None
-    found = moved(given.watched, _watched_row(given))
+    found = movement_findings(given.watched, _watched_row(given))
     last = found.tables["convergence"].row(-1, named=True)
     bounds = "" if last["low"] is None else f" [{last['low']:.4f}, {last['high']:.4f}]"
     text = (
@@ -636,7 +636,7 @@ def audit_page(audited: Audit, *, title: str = "Audit") -> Page:
     if audited.simulated:
         mark = "Simulated people or models are behind these numbers."
         summary.insert(0, Finding(mark, "caution"))
-    how = How(provenance=audited.provenance)
+    how = Origin(provenance=audited.provenance)
     return Page(title, "", tuple(summary), tuple(parts), how)
 
 

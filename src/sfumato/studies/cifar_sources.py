@@ -36,7 +36,7 @@ from sfumato.labels.simulate.run import SimulationSettings, run_simulation
 from sfumato.learn.examples import Examples
 from sfumato.learn.targets import distil
 from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
-from sfumato.studies.study import Collection, Study
+from sfumato.studies.study import FurtherSets, Study
 
 PEOPLE_H, PEOPLE_S = "CIFAR-10H", "CIFAR-10S"
 """About 51 votes per image, or soft labels of about six people."""
@@ -382,7 +382,7 @@ class _Further:
 
 
 def _further_images(
-    collection: Collection, folder: Path
+    collection: FurtherSets, folder: Path
 ) -> tuple[dict[str, _Further], _Further | None, tuple[str, ...]]:
     """What is tested on beside held-out images, what is learnt before, and what could not be had.
 
@@ -434,7 +434,7 @@ def _corrupted(near: _Further, wanted: Sequence[str]) -> dict[str, _Further]:
 
 
 def _other_collections(
-    folder: Path, collection: Collection
+    folder: Path, collection: FurtherSets
 ) -> tuple[dict[str, _Further], tuple[str, ...]]:
     """Whichever of the wanted collections are there, and a sentence for each that is not."""
     found, missing = {}, []

@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeVar, assert_never, get_args
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.text import interval, number, signed_number
 from sfumato.studies.verdicts import CONTROL_ANSWERS, End, Verdict, overall, side, within
 
 Relation = Literal["lower", "higher", "below", "above", "within", "equal", "no difference", "shown"]
@@ -203,7 +203,7 @@ def found_text(one: JudgedClaim) -> str:
     texts = []
     for each in shown:
         where = ", ".join(getattr(each, name) for name in varied)
-        value = number(each.value) if one.claim.claimed in LEVELS else signed(each.value)
+        value = number(each.value) if one.claim.claimed in LEVELS else signed_number(each.value)
         text = f"{value} {interval(each.low, each.high) or '(no interval)'}"
         texts.append(f"{where}: {text}" if where else text)
     return "; ".join(dict.fromkeys(texts))

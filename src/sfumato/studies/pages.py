@@ -10,7 +10,7 @@ from pathlib import Path
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.tables import How, Table
+from sfumato.reporting.tables import Origin, Table
 from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
@@ -23,7 +23,7 @@ SECTIONS: dict[str, SectionMaker] = {
     "claims": trained.claims,
     "leaderboard": rescore.leaderboard,
     "whose_answers": mixed_answers.whose_answers,
-    "mixes_seen": mixed_answers.seen,
+    "mixes_seen": mixed_answers.mixes_seen,
     "single_mixes": mixed_answers.single_mixes,
     "class_pairs": mixed_answers.class_pairs,
     "mixes_confidence": mixed_answers.how_sure,
@@ -46,8 +46,8 @@ SECTIONS: dict[str, SectionMaker] = {
     "single_items": audit.single_items,
     "pictures": audit.pictures,
     "arms": trained.arms,
-    "simulated": worlds.simulated,
-    "recovered": worlds.recovered,
+    "simulated": worlds.simulation_words,
+    "recovered": worlds.recovery,
     "dimensionality": worlds.dimensionality,
     "wrong answers": worlds.wrong_answers,
     "sparsity": worlds.sparsity,
@@ -69,7 +69,7 @@ def study_page(run: RunFolder) -> Page:
         subtitle=run.study.about,
         summary=tuple(summary(run)),
         sections=tuple(section for section in made if section is not None),
-        how=How(settings={"study": run.settings, "versions": dict(run.info["versions"])}),
+        how=Origin(settings={"study": run.settings, "versions": dict(run.info["versions"])}),
     )
 
 

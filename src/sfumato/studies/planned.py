@@ -20,20 +20,20 @@ from sfumato.planning.advise import Advice, Alternative, Pair, Task, dimensions_
 from sfumato.planning.advise import other_items as different_items
 from sfumato.planning.annotators import expected_error
 from sfumato.planning.cost import UTILITIES, WITH_KEPT, Cost, break_even, total_cost
-from sfumato.planning.grid import component_curves, recovered
+from sfumato.planning.grid import component_curves, recovered_means
 from sfumato.planning.information import noisy, regime
-from sfumato.planning.pilot import Piloted
+from sfumato.planning.pilot import PilotStudy
 from sfumato.planning.plans import (
     Advance,
     Plan,
     Sizes,
     answer_costs,
     answers_at,
-    around,
     best_two,
     kept_shown,
     noise_by_form,
     right_labels,
+    sizes_around,
     sizes_of,
     stands_for,
 )
@@ -52,7 +52,7 @@ from sfumato.reporting.figures.worlds import (
     rho_maps,
 )
 from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import How, Table
+from sfumato.reporting.tables import Origin, Table
 from sfumato.reporting.text import Finding
 
 PACKAGES = ("sfumato", "numpy", "scipy", "polars")
@@ -157,7 +157,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _pilot_settings(pilot: Piloted) -> dict[str, Any]:
+def _pilot_settings(pilot: PilotStudy) -> dict[str, Any]:
     cost, error = pilot.cost, pilot.error
     return {
         "form": pilot.form,
@@ -202,7 +202,7 @@ def plan_page(plan: Plan, settings: dict[str, Any], *, advance: Advance) -> Page
         subtitle="A plan made before money is spent.",
         summary=headline(plan),
         sections=tuple(sections),
-        how=How(settings=settings),
+        how=Origin(settings=settings),
     )
 
 
@@ -398,8 +398,8 @@ def _with_words(drawn: Drawing, text: str) -> Drawing:
 
 def _information_maps(task: Task) -> Drawing:
     drawn = information_maps(
-        around(task.items, most=2 * task.items),
-        around(task.classes, most=2 * task.classes),
+        sizes_around(task.items, most=2 * task.items),
+        sizes_around(task.classes, most=2 * task.classes),
         forms=("hard", "sparse", "soft"),
         title="How much answers tell: information ratio, by formula",
     )
@@ -504,7 +504,7 @@ def _even(
     people: int,
 ) -> float:
     """β at which two forms are equally good at the task, in two significant digits."""
-    answers = recovered(pairs, dimensions=pairs["dimensions"][0])
+    answers = recovered_means(pairs, dimensions=pairs["dimensions"][0])
     mine = answers.filter(items=task.items, classes=task.classes)
     rho = dict(zip(mine["form"], mine["rho"], strict=True))
     spent = [_spent(costs[form], kept, task, people) for form, kept in forms]
@@ -569,7 +569,7 @@ def _for_the_budget(plan: Plan, pair: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _equal_spending(task: Task, both: pl.DataFrame, spent: Sequence[Candidate]) -> Drawing:
-    answers = recovered(both, dimensions=both["dimensions"][0])
+    answers = recovered_means(both, dimensions=both["dimensions"][0])
     sides = [answers.filter(form=each.form) for each in spent]
     on = ["items", "classes"]
     joined = sides[0].join(sides[1].select(*on, second="rho"), on=on, maintain_order="left")

@@ -55,13 +55,13 @@ Whole = Annotated[int, Field(strict=True)]
 """A whole number; ``true`` is none."""
 
 
-class Settings(BaseModel):
+class StudySettings(BaseModel):
     """Frozen settings in which an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Arm(Settings):
+class Arm(StudySettings):
     """What networks learn from, as fields; its name is made from them.
 
     >>> Arm(labels="T2 clamp", people=2).name, Arm(labels="hard", items=250).name
@@ -118,7 +118,7 @@ class Arm(Settings):
         return text if self.items is None else f"{text} N'={self.items}"
 
 
-class SimulatedPeople(Settings):
+class SimulatedPeople(StudySettings):
     """Simulated people, for data without real ones."""
 
     kind: str = "top-two"
@@ -127,7 +127,7 @@ class SimulatedPeople(Settings):
     annotators: Whole = 60
 
 
-class Own(Settings):
+class Own(StudySettings):
     """Files of one's own; paths are relative to the study's file."""
 
     images: str = ""
@@ -154,7 +154,7 @@ class Own(Settings):
     """A file of word vectors, for recipes that spread mass by similarity."""
 
 
-class Collection(Settings):
+class FurtherSets(StudySettings):
     """Which images further away are tested, and how many; for data that has such sets."""
 
     sets: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ class Collection(Settings):
     """So many of each other set at most."""
 
 
-class Parts(Settings):
+class Parts(StudySettings):
     """How items are divided into those to learn, to choose on and to report."""
 
     kind: Literal["stratified", "difficulty", "given", "folds", "held out"] = "stratified"
@@ -188,7 +188,7 @@ class Parts(Settings):
         return self
 
 
-class TestSpec(Settings):
+class TestSpec(StudySettings):
     """Items that every network is tested on, and the labels that it is held against."""
 
     __test__: ClassVar[bool] = False  # no test of ours, whatever pytest takes it for
@@ -211,7 +211,7 @@ class TestSpec(Settings):
         return self
 
 
-class Curve(Settings):
+class StudyCurve(StudySettings):
     """Arms drawn against what they have more or less of."""
 
     over: Literal["people", "items", "seconds"]
@@ -227,7 +227,7 @@ Subject = Literal["information", "sparsity", "costs"]
 thinned labels do (6), what labels are worth their cost (5 and 6)."""
 
 
-class Worlds(Settings):
+class Worlds(StudySettings):
     """Simulated worlds of items, classes and dimensions, and what is asked of them (paper 2)."""
 
     subjects: tuple[Subject, ...] = get_args(Subject)
@@ -264,7 +264,7 @@ class Worlds(Settings):
         return sorted(self.dimensions)[len(self.dimensions) // 2]
 
 
-class MixAnswers(Settings):
+class MixAnswers(StudySettings):
     """How answers about mixed images are cut (thesis, chapters 4 and 5)."""
 
     high: float = 0.5
@@ -298,7 +298,7 @@ def _parts(value: Any) -> Any:
     return {"shares": value} if isinstance(value, list | tuple) else value
 
 
-class Study(Settings):
+class Study(StudySettings):
     """What is compared on what, in one size."""
 
     name: str
@@ -311,7 +311,7 @@ class Study(Settings):
     own: Own = Own()
     simulated: SimulatedPeople = SimulatedPeople()
     """Used by data without real people only."""
-    collection: Collection = Collection()
+    collection: FurtherSets = FurtherSets()
     recipe: str = "votes"
     """How judgments become the labels ``people``."""
     arms: tuple[Annotated[Arm, BeforeValidator(_arm)], ...] = ()
@@ -351,7 +351,7 @@ class Study(Settings):
     """Strata that are scored besides all items; empty: all that the labels have."""
     ladders: tuple[tuple[str, ...], ...] = ()
     """Label sets held against, from near to far (S0-44)."""
-    curves: tuple[Curve, ...] = ()
+    curves: tuple[StudyCurve, ...] = ()
     levels: tuple[float, ...] = ()
     """Accuracies that every arm is held against, as if they were another arm's (S4-15)."""
     crossed: tuple[str, ...] = ()
@@ -665,14 +665,14 @@ def _sentence(error: ValidationError, where: str) -> str:
 
 def _keys_at(place: tuple[int | str, ...]) -> dict[str, Any]:
     """The keys that a table has, by the place of one of them."""
-    owners: dict[str, type[Settings]] = {
+    owners: dict[str, type[StudySettings]] = {
         "arms": Arm,
         "own": Own,
         "simulated": SimulatedPeople,
-        "collection": Collection,
+        "collection": FurtherSets,
         "split": Parts,
         "tests": TestSpec,
-        "curves": Curve,
+        "curves": StudyCurve,
         "worlds": Worlds,
         "mixes": MixAnswers,
     }

@@ -15,7 +15,7 @@ from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.planning.embed import (
     Triplets,
     gnmds_triplets,
-    mine,
+    mine_triplets,
     rank_scores,
     read_triplets,
     spearman,
@@ -182,7 +182,7 @@ def _world(point: Point) -> tuple[int, int, int, float, int]:
 
 def _thinned(point: Point, ask: Ask, share: float, rule: str) -> float:
     world = world_at(replace(point, asks=()))
-    answers = mine(rank_scores(scores_of(world, ask.form, ask.kept)))
+    answers = mine_triplets(rank_scores(scores_of(world, ask.form, ask.kept)))
     place = list(NOISE).index(rule)
     # a stream of its own: which answers are lost has nothing to do with which are flipped
     rng = np.random.default_rng([point.seed, point.items, round(1000 * point.flipped), place])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfumato.elicit.making.pictures import Source, mix, open_images, write_picture
+from sfumato.elicit.making.pictures import PictureSource, mix, open_images, write_picture
 from sfumato.errors import DataError
 
 SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'
@@ -287,8 +287,8 @@ def test_array_of_floats_is_refused_by_item() -> None:
         pass
 
 
-def grey(level: int, side: int = 2) -> Source:
-    return Source("x", "x.png", lambda: Image.new("L", (side, side), level))
+def grey(level: int, side: int = 2) -> PictureSource:
+    return PictureSource("x", "x.png", lambda: Image.new("L", (side, side), level))
 
 
 def test_mix_is_the_convex_sum_of_the_pixels() -> None:

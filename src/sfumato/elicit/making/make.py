@@ -23,7 +23,7 @@ from sfumato.elicit.making.pictures import (
     Advance,
     Images,
     Pictures,
-    Source,
+    PictureSource,
     mix,
     open_images,
     write_pictures,
@@ -197,7 +197,7 @@ def _check_given(study: ElicitStudy, preset: StudyPreset, given: _Given) -> None
 def _stimuli(
     study: ElicitStudy,
     preset: StudyPreset,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, PictureSource],
     given: _Given,
     *,
     key: bytes,

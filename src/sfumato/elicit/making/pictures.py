@@ -56,7 +56,7 @@ BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.Decomp
 
 
 @dataclass(frozen=True)
-class Source:
+class PictureSource:
     """A picture as it was handed in."""
 
     item: str
@@ -68,7 +68,7 @@ class Source:
 
 
 @contextmanager
-def open_images(images: Images) -> Iterator[dict[str, Source]]:
+def open_images(images: Images) -> Iterator[dict[str, PictureSource]]:
     """All pictures by item, in order of their names; they are read only while this is open."""
     if isinstance(images, Mapping):
         yield _by_item([_from_array(item, array) for item, array in images.items()], "The arrays")
@@ -132,7 +132,7 @@ def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) ->
     return written
 
 
-def mix(first: Source, second: Source, coefficient: float) -> Image.Image:
+def mix(first: PictureSource, second: PictureSource, coefficient: float) -> Image.Image:
     """``coefficient`` × first + (1 − ``coefficient``) × second, in pixels at their size (S2-09)."""
     try:
         mixed = mix_pixels(np.asarray(first.read()), np.asarray(second.read()), coefficient)
@@ -141,8 +141,8 @@ def mix(first: Source, second: Source, coefficient: float) -> Image.Image:
     return Image.fromarray(mixed)
 
 
-def _by_item(sources: list[Source], where: str) -> dict[str, Source]:
-    found: dict[str, Source] = {}
+def _by_item(sources: list[PictureSource], where: str) -> dict[str, PictureSource]:
+    found: dict[str, PictureSource] = {}
     for source in sorted(sources, key=lambda source: source.name):
         if source.item in found:
             raise DataError(
@@ -155,7 +155,7 @@ def _by_item(sources: list[Source], where: str) -> dict[str, Source]:
     return found
 
 
-def _in_folder(folder: Path) -> Iterator[Source]:
+def _in_folder(folder: Path) -> Iterator[PictureSource]:
     inside = folder.resolve()
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
@@ -174,7 +174,7 @@ def _in_folder(folder: Path) -> Iterator[Source]:
         yield _source(name.as_posix(), lambda path=path: _content(path))  # type: ignore[misc]
 
 
-def _in_archive(archive: ZipFile, path: Path) -> Iterator[Source]:
+def _in_archive(archive: ZipFile, path: Path) -> Iterator[PictureSource]:
     for entry in archive.infolist():
         name = PurePosixPath(entry.filename)
         if entry.is_dir() or _not_meant(name.parts):
@@ -187,7 +187,7 @@ def _in_archive(archive: ZipFile, path: Path) -> Iterator[Source]:
         )
 
 
-def _source(name: str, content: Callable[[], bytes]) -> Source:
+def _source(name: str, content: Callable[[], bytes]) -> PictureSource:
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -196,10 +196,10 @@ def _source(name: str, content: Callable[[], bytes]) -> Source:
     if path.suffix.lower() in ENDINGS:  # of "cat.v2" without an ending nothing is taken away
         path = path.with_suffix("")
     item = unicodedata.normalize("NFC", str(path))
-    return Source(item, name, lambda: _decoded(content(), name))
+    return PictureSource(item, name, lambda: _decoded(content(), name))
 
 
-def _from_array(item: str, array: NDArray[np.uint8]) -> Source:
+def _from_array(item: str, array: NDArray[np.uint8]) -> PictureSource:
     grey = array.ndim == 2 or (array.ndim == 3 and array.shape[2] == 1)
     if array.dtype != np.uint8 or not (grey or (array.ndim == 3 and array.shape[2] == 3)):
         raise DataError(
@@ -207,7 +207,7 @@ def _from_array(item: str, array: NDArray[np.uint8]) -> Source:
             "images are uint8, (height, width) or (height, width, 3)."
         )
     pixels = array.reshape(array.shape[:2]) if grey else array
-    return Source(item, item, lambda: Image.fromarray(np.ascontiguousarray(pixels)))
+    return PictureSource(item, item, lambda: Image.fromarray(np.ascontiguousarray(pixels)))
 
 
 def _not_meant(parts: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.sitting import Sitting, Trial, main_place
+from sfumato.elicit.session.sitting import Sitting, StoredTrial, main_place
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, Statement, prepare
 
@@ -30,7 +30,7 @@ def issue(
     ahead: bool,
     now: float,
     rng: np.random.Generator,
-) -> Trial | None:
+) -> StoredTrial | None:
     """Reserve a stimulus for a slot of the plan, or None where nothing is left for this person."""
     kind, _, which = sitting.plan[slot].partition(":")
     repeats: int | None = None
@@ -51,7 +51,7 @@ def issue(
         connection.do(sql.RESERVE_PLACE, stimulus=stimulus, fresh_lot=rng.random())
     turn = collection.study.form in _TURNABLE and rng.random() < 0.5
     sitting.issued += 1
-    trial = Trial(
+    trial = StoredTrial(
         id=0,
         number=sitting.issued,
         slot=slot,
@@ -82,7 +82,12 @@ def issue(
 
 
 def reopen_trial(
-    connection: Connection, trial: Trial, *, now: float, expires: float, rng: np.random.Generator
+    connection: Connection,
+    trial: StoredTrial,
+    *,
+    now: float,
+    expires: float,
+    rng: np.random.Generator,
 ) -> bool:
     """Open a trial that is ahead, or that expired and whose place is still free.
 

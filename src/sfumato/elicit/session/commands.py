@@ -36,7 +36,7 @@ from sfumato.elicit.session.show import (
 )
 from sfumato.elicit.session.sitting import (
     Sitting,
-    Trial,
+    StoredTrial,
     advance,
     load_sitting,
     raise_flag,
@@ -68,7 +68,7 @@ def answer(
     waiting = waiting_trials(connection, sitting)
     trial, before = _asked_for(connection, sitting, given.trial, waiting)
     if trial.opened is None:
-        raise Conflict(f"Trial {trial.id} is not open yet.")
+        raise Conflict(f"StoredTrial {trial.id} is not open yet.")
     checked = _checked(collection, trial, given.answer)
     if before is None:
         _store(connection, collection, sitting, trial, given, checked, now=now)
@@ -76,7 +76,7 @@ def answer(
             advance(sitting)
     elif before.answer != checked.text:
         if sitting.back_to != trial.id or before.key == given.key:
-            raise Conflict(f"Trial {trial.id} is closed with another answer.")
+            raise Conflict(f"StoredTrial {trial.id} is closed with another answer.")
         _change(connection, trial, given, checked, before=before.answer, now=now)
     if sitting.back_to == trial.id:
         sitting.back_to = None
@@ -149,7 +149,7 @@ def back(
     sitting = _running(connection, collection, token, now)
     row = connection.one(sql.TRIAL_BY_ID, trial=given.trial, session=sitting.id)
     if row is None:
-        raise UnknownTrial(f"Trial {given.trial} was not issued to this session.")
+        raise UnknownTrial(f"StoredTrial {given.trial} was not issued to this session.")
     current = row.slot == sitting.position and row.state == "open" and sitting.back_to is None
     if sitting.stage == "trials" and (current or sitting.back_to == row.id):
         layout = collection.study.layout
@@ -234,19 +234,19 @@ def _keep_reply(
 
 
 def _asked_for(
-    connection: Connection, sitting: Sitting, trial: int, waiting: Sequence[Trial]
-) -> tuple[Trial, Any]:
+    connection: Connection, sitting: Sitting, trial: int, waiting: Sequence[StoredTrial]
+) -> tuple[StoredTrial, Any]:
     """The trial that was answered, and the row with its answer where it has one."""
     for one in waiting:
         if one.id == trial:
             return one, None
     row = connection.one(sql.TRIAL_BY_ID, trial=trial, session=sitting.id)
     if row is None:
-        raise UnknownTrial(f"Trial {trial} was not issued to this session.")
+        raise UnknownTrial(f"StoredTrial {trial} was not issued to this session.")
     return trial_of(row), None if row.answer is None else row
 
 
-def _checked(collection: Collection, trial: Trial, raw: Any) -> CheckedAnswer:
+def _checked(collection: Collection, trial: StoredTrial, raw: Any) -> CheckedAnswer:
     """The answer in the stimulus' own order."""
     mode, shown = collection.study.mode, read_json(trial.shown)
     checked = check_answer(collection.question, raw, mode=mode, shown=shown)
@@ -260,7 +260,7 @@ def _store(
     connection: Connection,
     collection: Collection,
     sitting: Sitting,
-    trial: Trial,
+    trial: StoredTrial,
     given: AnswerGiven,
     checked: CheckedAnswer,
     *,
@@ -287,7 +287,7 @@ def _store(
     _note_signs(connection, sitting, trial, given, checked, late=late, now=now)
 
 
-def _take_place(connection: Connection, sitting: Sitting, trial: Trial) -> bool:
+def _take_place(connection: Connection, sitting: Sitting, trial: StoredTrial) -> bool:
     """Turn the reserved place into a finished one; whether the answer counts for its stimulus."""
     if trial.view == "repeat":
         return False
@@ -304,7 +304,7 @@ def _take_place(connection: Connection, sitting: Sitting, trial: Trial) -> bool:
 
 def _change(
     connection: Connection,
-    trial: Trial,
+    trial: StoredTrial,
     given: AnswerGiven,
     checked: CheckedAnswer,
     *,
@@ -325,7 +325,7 @@ def _change(
 
 def _note_events(
     connection: Connection,
-    trial: Trial,
+    trial: StoredTrial,
     given: AnswerGiven,
     kind: str,
     about: dict[str, Any],
@@ -346,7 +346,7 @@ def _note_events(
 def _note_signs(
     connection: Connection,
     sitting: Sitting,
-    trial: Trial,
+    trial: StoredTrial,
     given: AnswerGiven,
     checked: CheckedAnswer,
     *,

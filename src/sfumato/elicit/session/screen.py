@@ -127,7 +127,7 @@ Seconds = Annotated[float, Field(ge=0, le=1_000_000)]
 Name = Annotated[str, Field(max_length=200)]
 
 
-class Timing(_Given):
+class AnswerTiming(_Given):
     """Durations by the monotonic clock of the page; its time of day is never asked for (R5)."""
 
     seconds: Seconds
@@ -154,7 +154,7 @@ class AnswerGiven(_Given):
     key: Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
     """Chosen at random by the page, once an answer; a repeated request has the same."""
     answer: Any
-    timing: Timing
+    timing: AnswerTiming
     events: tuple[Event, ...] = Field(default=(), max_length=200, strict=False)
 
 

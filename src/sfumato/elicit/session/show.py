@@ -26,7 +26,7 @@ from sfumato.elicit.session.screen import (
 )
 from sfumato.elicit.session.sitting import (
     Sitting,
-    Trial,
+    StoredTrial,
     advance,
     begin_trials,
     raise_flag,
@@ -47,7 +47,7 @@ def what_to_show(
     *,
     now: float,
     rng: np.random.Generator,
-    waiting: Sequence[Trial] | None = None,
+    waiting: Sequence[StoredTrial] | None = None,
 ) -> Screen:
     """The screen of a session; the caller saves the session afterwards.
 
@@ -113,7 +113,7 @@ def comprehension_screen(
 
 
 def shown_trial(
-    collection: Collection, sitting: Sitting, trial: Trial, *, draft: Any = None
+    collection: Collection, sitting: Sitting, trial: StoredTrial, *, draft: Any = None
 ) -> ShownTrial:
     """A trial as the page gets it: without its role, its gold answer and its secrets (S16)."""
     study = collection.study
@@ -154,7 +154,7 @@ def _current_trial(
     collection: Collection,
     sitting: Sitting,
     *,
-    waiting: Sequence[Trial] | None,
+    waiting: Sequence[StoredTrial] | None,
     now: float,
     rng: np.random.Generator,
 ) -> TrialScreen | None:
@@ -166,7 +166,7 @@ def _current_trial(
     if sitting.issued == 0:
         begin_trials(sitting)
     trial = None
-    at_slot: dict[int, Trial] = {}
+    at_slot: dict[int, StoredTrial] = {}
     while trial is None and sitting.position < len(sitting.plan):
         if waiting is None:
             waiting = waiting_trials(connection, sitting)
@@ -185,7 +185,7 @@ def _current_trial(
     return TrialScreen(trial=shown, preload=preload, progress=_progress(sitting))
 
 
-def waiting_trials(connection: Connection, sitting: Sitting) -> list[Trial]:
+def waiting_trials(connection: Connection, sitting: Sitting) -> list[StoredTrial]:
     """What was issued and not answered for the slot to answer and the two after it, oldest first.
 
     Two: the second is the one to look ahead at when the first is answered.
@@ -199,11 +199,11 @@ def _open_slot(
     connection: Connection,
     collection: Collection,
     sitting: Sitting,
-    trial: Trial | None,
+    trial: StoredTrial | None,
     *,
     now: float,
     rng: np.random.Generator,
-) -> Trial | None:
+) -> StoredTrial | None:
     if trial is not None:
         expires = now + collection.study.reserve_minutes * 60
         # An open trial is left as it is: a reload or a second tab gets the same one (R3).
@@ -218,7 +218,7 @@ def _look_ahead(
     connection: Connection,
     collection: Collection,
     sitting: Sitting,
-    trial: Trial | None,
+    trial: StoredTrial | None,
     *,
     now: float,
     rng: np.random.Generator,
@@ -234,7 +234,7 @@ def _look_ahead(
     return tuple(f"/image/{name}" for name in read_json(trial.images))
 
 
-def _can_back(study: ElicitStudy, sitting: Sitting, trial: Trial) -> bool:
+def _can_back(study: ElicitStudy, sitting: Sitting, trial: StoredTrial) -> bool:
     """Whether there is a way back; only one step where first answers are asked for again later."""
     layout = study.layout
     one_step = bool(layout.repeats or layout.repeat_numbers)

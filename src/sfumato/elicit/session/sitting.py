@@ -171,7 +171,7 @@ class Sitting:
 
 
 @dataclass(slots=True)
-class Trial:
+class StoredTrial:
     """A trial with what its stimulus shows, while a command works on it."""
 
     id: int
@@ -246,9 +246,9 @@ def _reach(sitting: Sitting, slot: int) -> None:
         sitting.wanted -= 1
 
 
-def trial_of(row: Any) -> Trial:
+def trial_of(row: Any) -> StoredTrial:
     """A trial from a row of ``TRIAL_BY_ID`` or ``TRIALS_AT_SLOTS``."""
-    return Trial(
+    return StoredTrial(
         id=row.id,
         number=row.number,
         slot=row.slot,

@@ -192,7 +192,7 @@ SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Settings:
+class EmbeddingSettings:
     """How to embed; the defaults are those of the planning simulation."""
 
     components: int | None = None
@@ -242,7 +242,7 @@ class Embedding:
 
 def gnmds_rankings(
     rankings: Rankings,
-    settings: Settings = Settings(),  # noqa: B008 - it is frozen
+    settings: EmbeddingSettings = EmbeddingSettings(),  # noqa: B008 - it is frozen
     *,
     rng: np.random.Generator,
     start: Floats | None = None,
@@ -261,7 +261,7 @@ def gnmds_rankings(
 
 def gnmds_triplets(
     triplets: Triplets,
-    settings: Settings = Settings(),  # noqa: B008 - it is frozen
+    settings: EmbeddingSettings = EmbeddingSettings(),  # noqa: B008 - it is frozen
     *,
     rng: np.random.Generator,
     start: Floats | None = None,
@@ -348,7 +348,7 @@ def _of_triplets(triplets: Triplets) -> _Problem:
 
 
 def _embedded(
-    problem: _Problem, settings: Settings, rng: np.random.Generator, start: Floats | None
+    problem: _Problem, settings: EmbeddingSettings, rng: np.random.Generator, start: Floats | None
 ) -> Embedding:
     columns = settings.components or problem.rank
     nothing = np.zeros((problem.objects, columns))
@@ -399,7 +399,7 @@ class _Stage:
     precision: type[np.floating]
 
 
-def _stages(problem: _Problem, settings: Settings) -> list[_Stage]:
+def _stages(problem: _Problem, settings: EmbeddingSettings) -> list[_Stage]:
     """From a sketch to the hinge asked for; only the last stage needs all its digits."""
     rough = max(settings.tolerance, ROUGH)
     stages = [_Stage(problem.sketch, 1.0, rough, np.float32)]
@@ -553,7 +553,7 @@ class GNMDS:
     ``lambd``, ``max_iter``, ``random_state``, ``embedding_``, ``stress_`` and ``n_iter_`` mean what
     they mean in cblearn; ``stress_`` is the exact hinge loss plus ``lambd`` times the squared size
     of the points. ``lambd=None`` takes the share ``alpha`` of the largest useful value instead.
-    ``width`` and ``tol`` are the width of the hinge and the tolerance of ``Settings``.
+    ``width`` and ``tol`` are the width of the hinge and the tolerance of ``EmbeddingSettings``.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=(15, 2))
@@ -598,7 +598,7 @@ class GNMDS:
         n_objects: int | None = None,
     ) -> Self:
         """Embed triplets (``y`` says whether the middle object is the nearer one) or rankings."""
-        settings = Settings(
+        settings = EmbeddingSettings(
             components=self.n_components,
             alpha=self.alpha,
             regularisation=self.lambd,

@@ -458,11 +458,11 @@ def read_triplets(
     return _collected(table, times, objects)
 
 
-def mine(rankings: Rankings) -> Triplets:
+def mine_triplets(rankings: Rankings) -> Triplets:
     """Every triplet that the rankings stand for, one by one (S1-28): kn(n+k-2)/2 without ties.
 
     >>> from sfumato.planning.embed.rankings import rank_scores
-    >>> mine(rank_scores(np.array([[0.9, 0.1], [0.3, 0.7]]))).answers.tolist()
+    >>> mine_triplets(rank_scores(np.array([[0.9, 0.1], [0.3, 0.7]]))).answers.tolist()
     [[0, 2, 3], [1, 3, 2], [2, 0, 1], [3, 1, 0]]
     """
     items = np.arange(rankings.items)

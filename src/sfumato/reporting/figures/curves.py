@@ -18,7 +18,7 @@ from sfumato.reporting.draw import (
     SMALL,
     Basis,
     Drawing,
-    finished,
+    finish_drawing,
     panels,
     styles,
     written,
@@ -28,7 +28,7 @@ from sfumato.reporting.figures.marks import (
     TEXT,
     Interval,
     Kind,
-    checked,
+    check_columns,
     groups,
     heading,
     legend,
@@ -60,10 +60,10 @@ def attack_curves(
     ``unit`` says what ``x`` counts: published bounds are easily confused (C3).
     """
     needed: dict[str, Kind] = {"arm": TEXT, "network": TEXT, "attack": TEXT, x: NUMBER, **VALUE}
-    found = checked(table, needed, what="attack curves", optional=INTERVAL)
+    found = check_columns(table, needed, what="attack curves", optional=INTERVAL)
     by, xlabel = ("metric", "attack", "network"), f"{x}: {unit}"
     figure, caption = _curves(found, x, by=by, xlabel=xlabel)
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def convergence(
@@ -77,7 +77,7 @@ def convergence(
     needed: dict[str, Kind] = {
         "arm": TEXT, "network": TEXT, "epoch": NUMBER, "jsd": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="convergence", optional=INTERVAL)
+    found = check_columns(table, needed, what="convergence", optional=INTERVAL)
     known = styles(found["arm"])
     parts = groups(found, "network")
     few = _few_arms(parts)
@@ -96,7 +96,7 @@ def convergence(
     if not few and _has_intervals(found):
         told = f"With more than {MOST_BANDS} arms in a panel intervals are in the table only. "
     caption = f"Lower: the model has settled. {told}{not_drawn(found, 'jsd')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def learning_curves(
@@ -111,7 +111,7 @@ def learning_curves(
         "arm": TEXT, "network": TEXT, "seed": NUMBER, "epoch": NUMBER, "loss": NUMBER,
         "validation_loss": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="learning curves", optional=("validation_loss",))
+    found = check_columns(table, needed, what="learning curves", optional=("validation_loss",))
     known = styles(found["arm"])
     parts = groups(found, "network")
     figure, axes = panels(len(parts))
@@ -136,7 +136,7 @@ def learning_curves(
         one.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     legend(figure, known)
     caption = "Dotted: on the training items. Solid: on validation items. A line a seed."
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def against_seconds(
@@ -184,7 +184,7 @@ def shift_ladder(
         "data": TEXT, "step": NUMBER, "arm": TEXT, "network": TEXT, "metric": TEXT,
         "value": NUMBER, "gap": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="a shift ladder", optional=("gap",))
+    found = check_columns(table, needed, what="a shift ladder", optional=("gap",))
     parts = groups(found, "metric", "network")
     known = styles(found["arm"])
     figure, axes = panels(2 * len(parts), height=2.6)
@@ -202,7 +202,7 @@ def shift_ladder(
         axes[2 * at + 1].set_ylabel("gap at this step")
     legend(figure, known, lines=True)
     caption = f"Test sets from near to far. {not_drawn(found, 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def trade_off(
@@ -227,7 +227,7 @@ def trade_off(
         "panel": TEXT, "series": TEXT, "x": NUMBER, "value": NUMBER, "ring": NUMBER,
         "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="a trade-off", optional=("ring", *INTERVAL))
+    found = check_columns(table, needed, what="a trade-off", optional=("ring", *INTERVAL))
     known = styles(found["series"])
     parts = groups(found, "panel")
     figure, axes = panels(len(parts), columns=columns, height=2.8 if columns < 3 else 2.2)
@@ -244,7 +244,7 @@ def trade_off(
     legend(figure, known, lines=True)
     told = f"A ring marks {ringed}. " if ringed else ""
     caption = f"{told}{not_drawn(found, 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def _lowest(part: pl.DataFrame) -> list[int]:
@@ -274,9 +274,9 @@ def _against(
     title: str,
 ) -> Drawing:
     needed: dict[str, Kind] = {"arm": TEXT, x: NUMBER, **VALUE}
-    found = checked(table, needed, what=f"a figure over {x!r}", optional=INTERVAL)
+    found = check_columns(table, needed, what=f"a figure over {x!r}", optional=INTERVAL)
     figure, caption = _curves(found, x, by=("metric",), xlabel=xlabel)
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def _curves(found: pl.DataFrame, x: str, *, by: Sequence[str], xlabel: str) -> tuple[Figure, str]:
@@ -352,7 +352,7 @@ def data_map(
         "item": TEXT, "arm": TEXT, "network": TEXT, "confidence": NUMBER, "variability": NUMBER,
         "correctness": NUMBER, "region": TEXT, "human_entropy": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="a data map")
+    found = check_columns(table, needed, what="a data map")
     parts = groups(found, "arm", "network")
     known = {name: style._replace(colour="#7a7f87") for name, style in styles(REGIONS).items()}
     known |= {  # regions of other names, should there be any
@@ -384,7 +384,7 @@ def data_map(
         "Each dot is an item: mean and standard deviation of the probability of its target over "
         f"epochs and seeds. {not_drawn(found, 'confidence', 'variability')}"
     ).strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def entropy_tracking(
@@ -399,7 +399,7 @@ def entropy_tracking(
         "item": TEXT, "top_probability": NUMBER, "possible_labels": NUMBER,
         "reference_entropy": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="entropy tracking")
+    found = check_columns(table, needed, what="entropy tracking")
     scale = _scale(values(found, "reference_entropy"))
     figure, axes = panels(1, height=3.3)
     _cloud(
@@ -415,7 +415,7 @@ def entropy_tracking(
     caption = (
         f"Each dot is an item. {not_drawn(found, 'top_probability', 'possible_labels')}".strip()
     )
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def seconds_against_entropy(
@@ -427,7 +427,7 @@ def seconds_against_entropy(
 ) -> Drawing:
     """Response time of an item against the entropy of its label (S4-49)."""
     needed: dict[str, Kind] = {"item": TEXT, "seconds": NUMBER, "entropy": NUMBER}
-    found = checked(table, needed, what="response times")
+    found = check_columns(table, needed, what="response times")
     figure, axes = panels(1, height=3.1)
     seconds = values(found, "seconds")
     axes[0].scatter(
@@ -447,7 +447,7 @@ def seconds_against_entropy(
     axes[0].set(xlabel="entropy of people's labels (nats)", ylabel="seconds (logarithmic)")
     axes[0].tick_params(which="both", labelsize=SMALL)
     caption = f"Each dot is an item. {not_drawn(found, 'seconds', 'entropy')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def concentration(
@@ -461,7 +461,7 @@ def concentration(
     needed: dict[str, Kind] = {
         "source": TEXT, "share_of_items": NUMBER, "share_of_uncertainty": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="concentration")
+    found = check_columns(table, needed, what="concentration")
     known = styles(found["source"])
     figure, axes = panels(1, height=3.3)
     axes[0].plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
@@ -475,7 +475,7 @@ def concentration(
     axes[0].set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04))
     legend(figure, known, lines=True)
     caption = "Dashed: uncertainty spread equally over all items."
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def entropy_histograms(
@@ -487,10 +487,10 @@ def entropy_histograms(
 ) -> Drawing:
     """A histogram a source on one scale, an item a count, the mean marked (S1-F7)."""
     needed: dict[str, Kind] = {"source": TEXT, "entropy": NUMBER}
-    found = checked(table, needed, what="entropy histograms")
+    found = check_columns(table, needed, what="entropy histograms")
     figure = _histograms(found, "source", "entropy", "entropy (nats)")
     caption = f"The line marks the mean. {not_drawn(found, 'entropy')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def histograms(
@@ -504,10 +504,10 @@ def histograms(
 ) -> Drawing:
     """A histogram of ``value`` for each ``group``: agreement of annotators, answers an item."""
     needed: dict[str, Kind] = {"group": TEXT, "value": NUMBER}
-    found = checked(table, needed, what="histograms")
+    found = check_columns(table, needed, what="histograms")
     figure = _histograms(found, "group", "value", xlabel, counted=counted)
     caption = f"The line marks the mean. {not_drawn(found, 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def boxes(
@@ -526,7 +526,7 @@ def boxes(
     was mixed with; groups stand in order of appearance.
     """
     needed: dict[str, Kind] = {"group": TEXT, "value": NUMBER}
-    found = checked(table, needed, what="boxes")
+    found = check_columns(table, needed, what="boxes")
     parts = groups(found, "group")
     figure, axes = panels(1, height=3.3)
     known = [values(part, "value") for _, part in parts]
@@ -550,7 +550,7 @@ def boxes(
         "Box: the middle half with the median; whiskers: the last value within 1.5 box lengths. "
         f"{not_drawn(found, 'value')}"
     ).strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def _histograms(

@@ -18,7 +18,7 @@ from sfumato.reporting.draw import (
     Drawing,
     Style,
     dress,
-    finished,
+    finish_drawing,
     panels,
     styles,
     written,
@@ -27,7 +27,7 @@ from sfumato.reporting.figures.marks import (
     NUMBER,
     TEXT,
     Kind,
-    checked,
+    check_columns,
     groups,
     heading,
     legend,
@@ -59,9 +59,9 @@ def gallery(
 
     The six classes with the most mass are shown, the others together; at most 24 items.
     """
-    found = _shown(checked(bars, BARS, what="a gallery"))
+    found = _shown(check_columns(bars, BARS, what="a gallery"))
     figure = _gallery(found, images, {item: written(item, 24) for item in set(found["item"])})
-    return finished(name, title, _said(bars), figure=figure, table=found, basis=basis)
+    return finish_drawing(name, title, _said(bars), figure=figure, table=found, basis=basis)
 
 
 def label_pairs(
@@ -77,7 +77,7 @@ def label_pairs(
     As a gallery, with two more columns: ``group`` ("closest", "farthest") and ``distance``.
     """
     needed: dict[str, Kind] = {**BARS, "group": TEXT, "distance": NUMBER}
-    pairs = checked(bars, needed, what="label pairs")
+    pairs = check_columns(bars, needed, what="label pairs")
     found = _shown(pairs)
     about = pairs.unique("item", keep="first", maintain_order=True).iter_rows(named=True)
     texts = {
@@ -88,7 +88,7 @@ def label_pairs(
     figure = _gallery(found, images, texts)
     extra = pairs.select("item", "group", "distance").unique("item", keep="first")
     table = found.join(extra, on="item", how="left", maintain_order="left")
-    return finished(name, title, _said(bars), figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, _said(bars), figure=figure, table=table, basis=basis)
 
 
 def contact_sheet(
@@ -100,7 +100,7 @@ def contact_sheet(
     title: str = "Items chosen",
 ) -> Drawing:
     """Images alone, ten in a row, in the order of the column ``item`` (S1-F11, S1-F12)."""
-    found = checked(table, {"item": TEXT}, what="a contact sheet")
+    found = check_columns(table, {"item": TEXT}, what="a contact sheet")
     columns = min(10, found.height)
     rows = -(-found.height // columns)
     figure = Figure(figsize=(max(0.7 * columns, 2.2), 0.7 * rows + 0.3), facecolor="white")
@@ -110,7 +110,7 @@ def contact_sheet(
     )
     for at, item in enumerate(found["item"]):
         picture(figure.add_subplot(grid[at // columns, at % columns]), images, item)
-    return finished(name, title, "", figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, "", figure=figure, table=table, basis=basis)
 
 
 def _shown(found: pl.DataFrame) -> pl.DataFrame:
@@ -226,7 +226,7 @@ def mix_gallery(
         "mix": TEXT, "first_item": TEXT, "second_item": TEXT, "first_class": TEXT,
         "second_class": TEXT, "shown": NUMBER, "perceived": NUMBER, "confidence": NUMBER,
     }  # fmt: skip
-    found = checked(answers, needed, what="a gallery of mixes", optional=("confidence",))
+    found = check_columns(answers, needed, what="a gallery of mixes", optional=("confidence",))
     mixes = list(dict.fromkeys(found["mix"]))[:MOST_MIXES]
     found = found.filter(pl.col("mix").is_in(mixes))
     columns = min(2, len(mixes))
@@ -241,7 +241,7 @@ def mix_gallery(
         "with, the diamond the mean answer; a dot is an answer, the darker the surer. "
         f"{not_drawn(found, 'perceived')}"
     ).strip()
-    return finished(name, title, caption, figure=figure, table=found, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=found, basis=basis)
 
 
 def pair_curves(
@@ -260,8 +260,8 @@ def pair_curves(
     needed: dict[str, Kind] = {
         "pair": TEXT, "shown": NUMBER, "value": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    dots = checked(points, needed, what="points of class pairs")
-    curves = checked(lines, needed, what="curves of class pairs")
+    dots = check_columns(points, needed, what="points of class pairs")
+    curves = check_columns(lines, needed, what="curves of class pairs")
     parts = groups(dots, "pair")
     small = len(parts) > 2
     figure, axes = panels(
@@ -290,7 +290,7 @@ def pair_curves(
     together = pl.concat(
         [dots.with_columns(kind=pl.lit("answers")), curves.with_columns(kind=pl.lit("curve"))]
     )
-    return finished(name, title, caption, figure=figure, table=together, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=together, basis=basis)
 
 
 def coefficient_curves(
@@ -305,7 +305,7 @@ def coefficient_curves(
     needed: dict[str, Kind] = {
         "series": TEXT, "shown": NUMBER, "value": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="curves by coefficient")
+    found = check_columns(table, needed, what="curves by coefficient")
     known = styles(found["series"])
     figure, axes = panels(1, height=3.2)
     for place, (series, part) in enumerate(groups(found, "series")):
@@ -314,7 +314,7 @@ def coefficient_curves(
     axes[0].set_xticks(sorted(set(found["shown"])))
     axes[0].set(xlabel="coefficient of the first image", ylabel=written(ylabel, 60))
     legend(figure, known, lines=True)
-    return finished(name, title, "", figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, "", figure=figure, table=table, basis=basis)
 
 
 def _square(axes: Axes, *, left: bool, lower: bool, small: bool) -> None:

@@ -20,7 +20,7 @@ TEXT: Kind = "text"
 NUMBER: Kind = "number"
 
 
-def checked(
+def check_columns(
     table: pl.DataFrame, columns: Mapping[str, Kind], *, what: str, optional: Sequence[str] = ()
 ) -> pl.DataFrame:
     """The table's named columns as text and floats; what is optional is empty where absent."""

@@ -18,7 +18,7 @@ from sfumato.reporting.draw import (
     SMALL,
     Basis,
     Drawing,
-    finished,
+    finish_drawing,
     panels,
     styles,
     written,
@@ -28,7 +28,7 @@ from sfumato.reporting.figures.marks import (
     TEXT,
     Kind,
     bars,
-    checked,
+    check_columns,
     dots,
     first_style,
     groups,
@@ -87,7 +87,7 @@ def by_arm(
     title: str = "Scores by training labels",
 ) -> Drawing:
     """A dot with its interval for each arm, a panel a metric, a colour a network (S0-F2, S1-F5)."""
-    scores = checked(table, SCORE, what="scores")
+    scores = check_columns(table, SCORE, what="scores")
     parts = groups(scores, "metric", "against", "stratum")
     arms = list(dict.fromkeys(scores["arm"]))
     known = styles(scores["network"])
@@ -104,7 +104,7 @@ def by_arm(
         _say_panel(one, part)
     legend(figure, known, references=lines)
     caption = f"Each dot is one arm's value. {not_drawn(scores, 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis_of(table))
 
 
 def by_stratum(
@@ -114,7 +114,7 @@ def by_stratum(
     title: str = "Scores by stratum of the items",
 ) -> Drawing:
     """A dot for each arm on each stratum, a panel a metric and network (S4-T2, S4-T3, S4-T10)."""
-    scores = checked(table, SCORE, what="scores by stratum")
+    scores = check_columns(table, SCORE, what="scores by stratum")
     parts = groups(scores, "metric", "network", "against")
     strata = list(dict.fromkeys(scores["stratum"]))
     labels = [f"{name} {_counted(scores, name)}".strip() for name in strata]
@@ -130,7 +130,7 @@ def by_stratum(
         _say_panel(one, part)
     legend(figure, known)
     caption = f"Each dot is one arm on one stratum. {not_drawn(scores, 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis_of(table))
 
 
 def leaderboard(
@@ -148,7 +148,7 @@ def leaderboard(
         if "metric" in table.columns
         else table
     )
-    scores = checked(wanted, SCORE, what=f"a leaderboard by {metric!r}").with_columns(
+    scores = check_columns(wanted, SCORE, what=f"a leaderboard by {metric!r}").with_columns(
         who=pl.concat_str(pl.col("arm"), pl.col("network"), separator=" · ").str.strip_chars(" ·")
     )
     ranked = scores.filter(pl.col("metric") == metric)
@@ -168,7 +168,7 @@ def leaderboard(
         _say_panel(one, part)
     legend(figure, {}, references=lines)
     caption = f"Ranked by {metric_words(metric).title}; the best is on top."
-    return finished(name, title, caption, figure=figure, table=wanted, basis=basis_of(wanted))
+    return finish_drawing(name, title, caption, figure=figure, table=wanted, basis=basis_of(wanted))
 
 
 def paired_differences(
@@ -178,7 +178,7 @@ def paired_differences(
     title: str = "Paired differences between arms",
 ) -> Drawing:
     """First minus second with intervals, a line at zero; filled where zero lies outside."""
-    found = checked(table, DIFFERENCE, what="paired differences").with_columns(
+    found = check_columns(table, DIFFERENCE, what="paired differences").with_columns(
         pair=pl.format("{} - {}", pl.col("arm"), pl.col("second"))
     )
     parts = groups(found, "metric", "against", "stratum")
@@ -200,7 +200,7 @@ def paired_differences(
         "First arm minus second, paired. A filled dot: the interval excludes zero; an open dot: "
         f"it contains zero, or there is none. {not_drawn(found, 'value')}"
     ).strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis_of(table))
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis_of(table))
 
 
 def relation(
@@ -216,7 +216,7 @@ def relation(
     Columns ``name``, ``measure`` (a panel each: entropy, error rate …), ``x``, ``value``,
     and, where known, ``low`` and ``high``.
     """
-    found = checked(table, RELATION, what="a relation", optional=("low", "high"))
+    found = check_columns(table, RELATION, what="a relation", optional=("low", "high"))
     parts = groups(found, "measure")
     known = styles(found["name"])
     figure, axes = panels(len(parts), height=2.7)
@@ -229,7 +229,7 @@ def relation(
         one.set(xlabel=written(measure), ylabel=written(value, 40))
     legend(figure, known)
     caption = f"Each dot is one label set. {not_drawn(found, 'x', 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def basis_of(table: pl.DataFrame) -> Basis:
@@ -326,7 +326,7 @@ def reliability(
         "arm": TEXT, "network": TEXT, "bin": NUMBER, "confidence": NUMBER, "accuracy": NUMBER,
         "items": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="a reliability diagram")
+    found = check_columns(table, needed, what="a reliability diagram")
     known = styles(found["network"])
     alone = next(iter(known)) if len(known) == 1 else ""  # which no legend names
     parts = groups(found, "arm")
@@ -350,7 +350,7 @@ def reliability(
         "On the dashed line confidence is earned; below it the model is too sure. The area of a "
         f"dot is the number of items in its bin. {not_drawn(found, 'confidence', 'accuracy')}"
     ).strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 # Draw groups in rows: corruptions, and training targets tested on several kinds of labels.
@@ -371,7 +371,7 @@ def corruption_bars(
         "corruption": TEXT, "strength": TEXT, "arm": TEXT, "network": TEXT, "metric": TEXT,
         "value": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="corruption bars", optional=("low", "high"))
+    found = check_columns(table, needed, what="corruption bars", optional=("low", "high"))
     found = found.with_columns(strength="strength " + pl.col("strength"))
     figure = _grouped(
         found,
@@ -381,7 +381,7 @@ def corruption_bars(
         mark="bars",
     )
     caption = not_drawn(found, "value")
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def mode_shift(
@@ -396,7 +396,7 @@ def mode_shift(
         "network": TEXT, "trained_on": TEXT, "tested_on": TEXT, "metric": TEXT,
         "value": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="mode shift", optional=("low", "high"))
+    found = check_columns(table, needed, what="mode shift", optional=("low", "high"))
     named = found.with_columns(tested_on="tested on " + pl.col("tested_on"))
     figure = _grouped(
         named,
@@ -410,7 +410,7 @@ def mode_shift(
         "original labels is a shift of the mode; only what comes beyond it is owed to softness. "
         f"{not_drawn(found, 'value')}"
     ).strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def _grouped(
@@ -475,7 +475,9 @@ def correlation_matrix(
         "first": TEXT, "second": TEXT, "rho": NUMBER, "low": NUMBER, "high": NUMBER,
         "items": NUMBER,
     }  # fmt: skip
-    found = checked(table, needed, what="a correlation matrix", optional=("low", "high", "items"))
+    found = check_columns(
+        table, needed, what="a correlation matrix", optional=("low", "high", "items")
+    )
     names = list(dict.fromkeys([*found["first"], *found["second"]]))
     cells = np.full((len(names), len(names)), np.nan)
     texts: dict[tuple[int, int], str] = {}
@@ -495,7 +497,7 @@ def correlation_matrix(
     if len(names) <= WRITTEN_UP_TO:
         _write_cells(axes[0], cells, texts, middle=0.0, reach=1.0)
     caption = f"Spearman's ρ of every pair, 95 % interval in brackets. {not_drawn(found, 'rho')}"
-    return finished(name, title, caption.strip(), figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption.strip(), figure=figure, table=table, basis=basis)
 
 
 def confusion(
@@ -510,7 +512,7 @@ def confusion(
     Columns ``people``, ``model`` (classes) and ``share``; the rows of a class sum to one.
     """
     needed: dict[str, Kind] = {"people": TEXT, "model": TEXT, "share": NUMBER}
-    found = checked(table, needed, what="a confusion map")
+    found = check_columns(table, needed, what="a confusion map")
     names = list(dict.fromkeys([*found["people"], *found["model"]]))
     cells = np.full((len(names), len(names)), np.nan)
     shares = values(found, "share")
@@ -524,7 +526,7 @@ def confusion(
         _write_cells(axes[0], cells, rounded, middle=0.0, reach=1.0)
     axes[0].set(xlabel="the model says", ylabel="people see")
     caption = f"A row sums to one; shares below 0.005 are not written. {not_drawn(found, 'share')}"
-    return finished(name, title, caption.strip(), figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption.strip(), figure=figure, table=table, basis=basis)
 
 
 def grid_maps(
@@ -547,7 +549,7 @@ def grid_maps(
     value, of all maps or, with a bar each, of each map.
     """
     needed: dict[str, Kind] = {"panel": TEXT, "x": NUMBER, "y": NUMBER, "value": NUMBER}
-    found = checked(table, needed, what="maps over two settings")
+    found = check_columns(table, needed, what="maps over two settings")
     span = _span(found, scale)
     parts = groups(found, "panel")
     figure, axes = panels(len(parts), columns=columns, height=2.9 if columns < 3 else 2.5)
@@ -571,7 +573,7 @@ def grid_maps(
         _bar(figure, axes, text, beyond=_beyond(found, limits or span))
     known = _span(found, "rising")
     caption = f"From {number(known[0])} to {number(known[1])}. {not_drawn(found, 'value')}".strip()
-    return finished(name, title, caption, figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis)
 
 
 def _span(table: pl.DataFrame, scale: Scale) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.planning.cost import Cost, Utility, losses, preference_map, sparsity_curves
-from sfumato.planning.grid import kept_curves, maps, recovered
+from sfumato.planning.grid import kept_curves, maps, recovered_means
 from sfumato.planning.information import ratio_table
 from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures.curves import trade_off
@@ -78,7 +78,9 @@ def preference_maps(
     Colours end at a difference of 1, as much as a perfect ρ is worth with linear utility: who
     wins is seen everywhere, by how much only up to there.
     """
-    shown = recovered(table, dimensions=dimensions).filter(pl.col("form").is_in([first, second]))
+    shown = recovered_means(table, dimensions=dimensions).filter(
+        pl.col("form").is_in([first, second])
+    )
     found = losses(shown, betas=betas, utilities=utilities, costs=costs, people=people)
     drawn = preference_map(found, first=first, second=second)
     return grid_maps(
@@ -163,7 +165,7 @@ def loss_figure(
 
     Rings mark the least loss of every form that has a k̂.
     """
-    task = recovered(table, dimensions=dimensions).filter(items=items, classes=classes)
+    task = recovered_means(table, dimensions=dimensions).filter(items=items, classes=classes)
     if not len(task):
         raise DataError(f"Nothing was simulated for {items} items and {classes} classes.")
     found = losses(task, betas=betas, utilities=utilities, costs=costs, people=people)

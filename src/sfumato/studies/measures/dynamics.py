@@ -104,7 +104,7 @@ def data_maps(data: StudyData, predictions: Predictions) -> Findings:
             seen = watched_runs(data, predictions, arm, network)
             if seen is None or not seen.items:
                 continue
-            found = mapped(seen.beliefs, seen.target)
+            found = map_beliefs(seen.beliefs, seen.target)
             blank = replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network)
             people = data.people.take(seen.items)
             tables.append(data_map_table(found, arm=arm, network=network, human=people))
@@ -114,7 +114,7 @@ def data_maps(data: StudyData, predictions: Predictions) -> Findings:
     return Findings(rows, {"data_map": pl.concat(tables)} if tables else {})
 
 
-def mapped(beliefs: NDArray[np.floating], target: LabelSet) -> DataMap:
+def map_beliefs(beliefs: NDArray[np.floating], target: LabelSet) -> DataMap:
     """The data map over the last epochs of every seed (S4-22)."""
     return data_map(beliefs, target, last=min(LAST_EPOCHS, beliefs.shape[1]))
 
@@ -243,7 +243,7 @@ def convergence(data: StudyData, predictions: Predictions) -> Findings:
             if seen is None or seen.beliefs.shape[1] < 2:
                 continue
             blank = blank_row(data, seen.runs, part=TRAINING)
-            found = moved(seen.beliefs, replace(blank, arm=arm, network=network))
+            found = movement_findings(seen.beliefs, replace(blank, arm=arm, network=network))
             tables.append(found.tables["convergence"])
             rows += found.estimates
             early[arm] = found.estimates[0]
@@ -253,7 +253,7 @@ def convergence(data: StudyData, predictions: Predictions) -> Findings:
     return Findings(rows, {"convergence": pl.concat(tables)} if tables else {})
 
 
-def moved(beliefs: NDArray[np.floating], blank: Estimate) -> Findings:
+def movement_findings(beliefs: NDArray[np.floating], blank: Estimate) -> Findings:
     """Divergence from epoch to epoch of two or more: the curve, its early mean first among the
     estimates, and with several seeds the late one against the spread between them."""
     blank = replace(blank, items=beliefs.shape[2])

@@ -23,7 +23,7 @@ from sfumato.learn.targets import distil
 from sfumato.scores import Estimate
 from sfumato.studies.data import Findings, Predictions, StudyData
 from sfumato.studies.measures.doubt import UNSURE, signals_of
-from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, mapped, watched_runs
+from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, map_beliefs, watched_runs
 from sfumato.studies.measures.rows import LEARNT_SOFT, beliefs_by_seed, blank_row
 
 SHOWN = 8
@@ -82,7 +82,7 @@ def _kinds(data: StudyData, predictions: Predictions, network: str) -> Findings:
     seen = watched_runs(data, predictions, arm, network)
     if seen is None or not seen.items:
         return Findings()
-    found = mapped(seen.beliefs, seen.target)
+    found = map_beliefs(seen.beliefs, seen.target)
     signals = {name: getattr(found, name) for name in SIGNALS}
     unsure = signals_of(data).get(UNSURE)
     if unsure is not None:

@@ -90,7 +90,7 @@ def gain_rows(shift: ModeShift, blank: Estimate) -> list[Estimate]:
     return rows
 
 
-def _with(row: Estimate, one: mode_shift.Estimate) -> Estimate:
+def _with(row: Estimate, one: mode_shift.StepEstimate) -> Estimate:
     over = "seeds and items" if len(one.seeds) > 1 else "items"
     return with_interval(replace(row, seeds=one.seeds), one.low, one.high, over)
 

@@ -24,7 +24,7 @@ from sfumato.planning.grid import (
     ratio_correlation,
 )
 from sfumato.planning.worlds import PCA
-from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import NOTHING, Interval, spearman, student_interval
 from sfumato.studies.data import Findings, Predictions, StudyData
@@ -458,7 +458,7 @@ def _worst(gaps: pl.DataFrame) -> tuple[float, str]:
     note = _counts(tasks)
     if worst["gap"] < 0:
         at = f"n = {worst['items']}, k = {worst['classes']}, k̂ = {worst['kept']}"
-        note += f", the worst {signed(worst['gap'])} at {at}"
+        note += f", the worst {signed_number(worst['gap'])} at {at}"
     return worst["gap"], note
 
 

@@ -17,7 +17,7 @@ from sfumato.reporting.figures import curves, galleries
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.page import Block, Section, Text
 from sfumato.reporting.tables import Table
-from sfumato.reporting.text import Finding, count, interval, mode_shift, number, signed
+from sfumato.reporting.text import Finding, count, interval, mode_shift, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.data import PEOPLE
 from sfumato.studies.folder import RunFolder
@@ -96,7 +96,7 @@ def mode_blocks(results: Results) -> Iterable[Block]:
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for one in gains:
         key = (one.arm, one.network, one.against, metric_words(metrics[one.metric]).title)
-        rows.setdefault(key, {})[one.stratum] = _with_interval(one, signed(one.value))
+        rows.setdefault(key, {})[one.stratum] = _with_interval(one, signed_number(one.value))
     names = ("arm", "network", "tested on", "metric")
     shown = [dict(zip(names, key, strict=True)) | row for key, row in rows.items()]
     if shown:
@@ -392,7 +392,7 @@ def _steadiness(results: Results) -> Iterable[Block]:
                 "movement in a run (bits)": number(movement.value),
                 "spread between seeds (bits)": number(spread.value),
                 "ratio": number(movement.value / spread.value if spread.value else float("nan")),
-                "spread - movement": _with_interval(apart, signed(apart.value)),
+                "spread - movement": _with_interval(apart, signed_number(apart.value)),
             }
         )
     if shown:

@@ -16,7 +16,7 @@ from sfumato.reporting.figures import (
 )
 from sfumato.reporting.page import Block, Section
 from sfumato.reporting.tables import Table
-from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, metric_words
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.measures.mixed_answers import (
@@ -111,7 +111,7 @@ def part_rows(run: RunFolder) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def seen(run: RunFolder) -> Section | None:
+def mixes_seen(run: RunFolder) -> Section | None:
     """What people see against what was mixed."""
     if not _has_answers(run):
         return None
@@ -271,7 +271,8 @@ def _parameter_rows(points: pl.DataFrame, known: Mapping[Key, Estimate]) -> pl.D
                 "answers": f"{known[ALL, 'answers', '', '', pair].value:.0f}",
                 "midpoint": _with_ends(middle),
                 "steepness": _with_ends(steep),
-                "bend": f"{signed(bend.value)} {interval(bend.low, bend.high) or '(no interval)'}",
+                "bend": signed_number(bend.value)
+                + f" {interval(bend.low, bend.high) or '(no interval)'}",
             }
         )
     return pl.DataFrame(rows)
@@ -360,7 +361,7 @@ def _endpoint_rows(known: Mapping[Key, Estimate]) -> pl.DataFrame:
                     "mixes, ambiguous": ambiguous.items,
                     "both clear": _with_ends(clear),
                     "both ambiguous": _with_ends(ambiguous),
-                    "difference": f"{signed(less.value)} {ends}",
+                    "difference": f"{signed_number(less.value)} {ends}",
                     "r with entropy": _with_ends(known[part, along, "", "", "all"]),
                 }
             )

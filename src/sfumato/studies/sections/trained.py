@@ -13,12 +13,12 @@ from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Section
-from sfumato.reporting.tables import How, Table
-from sfumato.reporting.text import interval, number, signed
+from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.study import Arm, Curve
+from sfumato.studies.study import Arm, StudyCurve
 from sfumato.studies.verdicts import counts_text
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
@@ -52,7 +52,7 @@ def claims(run: RunFolder) -> Section | None:
     table = Table(
         "Claims",
         pl.DataFrame(rows),
-        how=How(meaning=notes),
+        how=Origin(meaning=notes),
         simulated=run.simulated,
         made="annotators" if run.study.worlds is None else "worlds",
     )
@@ -216,7 +216,7 @@ Point = tuple[str, float, Estimate]
 """A curve's name, where on the axis, and what was found there."""
 
 
-def _points(run: RunFolder, curve: Curve, against: str) -> list[Point]:
+def _points(run: RunFolder, curve: StudyCurve, against: str) -> list[Point]:
     """What curves go through; every network has its own."""
     found = run.estimates.scores.filter(against=against)
     shown = [
@@ -237,7 +237,7 @@ def _points(run: RunFolder, curve: Curve, against: str) -> list[Point]:
     return points
 
 
-def amount(curve: Curve, arm: Arm) -> float | None:
+def amount(curve: StudyCurve, arm: Arm) -> float | None:
     """How much of what a curve is over an arm has; None: it is not on the curve."""
     match curve.over:
         case "people":
@@ -250,7 +250,7 @@ def amount(curve: Curve, arm: Arm) -> float | None:
             return None if people is None or price is None else round(people * price, 1)
 
 
-def series_name(curve: Curve, arm: Arm) -> str:
+def series_name(curve: StudyCurve, arm: Arm) -> str:
     """The curve that an arm is on: its labels, their mode or one answer at a time."""
     if curve.over == "items":
         return f"{arm.labels} majority" if arm.majority else arm.labels
@@ -258,7 +258,7 @@ def series_name(curve: Curve, arm: Arm) -> str:
     return f"{arm.labels}, {how}"
 
 
-def _curve(curve: Curve, points: list[Point], against: str, name: str) -> Drawing:
+def _curve(curve: StudyCurve, points: list[Point], against: str, name: str) -> Drawing:
     draw, column = {
         "people": (curve_figures.against_annotators, "M"),
         "seconds": (curve_figures.against_seconds, "seconds"),
@@ -499,7 +499,7 @@ def arms(run: RunFolder) -> Section | None:
 
 def difference_text(one: Estimate) -> str:
     """A difference with its interval."""
-    return f"{signed(one.value)} {interval(one.low, one.high) or '(no interval)'}"
+    return f"{signed_number(one.value)} {interval(one.low, one.high) or '(no interval)'}"
 
 
 def file_name(against: str) -> str:

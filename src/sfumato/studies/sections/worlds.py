@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.planning.cost import losses, preferred
-from sfumato.planning.grid import recovered as recovery
+from sfumato.planning.cost import losses, preferred_forms
+from sfumato.planning.grid import recovered_means
 from sfumato.reporting.draw import Drawing
 from sfumato.reporting.figures import worlds as figures
 from sfumato.reporting.page import Block, Section
@@ -26,7 +26,7 @@ ON_CURVES = ("hard", "soft", "sparse", "top-class", "pca")
 """Forms in the curves over k̂; top-class labels to the letter are only in the claims."""
 
 
-def simulated(run: RunFolder) -> Section | None:
+def simulation_words(run: RunFolder) -> Section | None:
     """How many worlds there are, and what the numbers behind the claims rest on."""
     if run.study.worlds is None:
         return None
@@ -64,7 +64,7 @@ def simulated(run: RunFolder) -> Section | None:
     )
 
 
-def recovered(run: RunFolder) -> Section | None:
+def recovery(run: RunFolder) -> Section | None:
     """What hard and soft labels recover, over n and k."""
     worlds = _worlds_about(run, "information")
     if worlds is None:
@@ -251,7 +251,7 @@ def best_rows(
 ) -> pl.DataFrame:
     """The form, and k̂, of least loss with linear utility: one row per n and k, one column per β."""
     inside = grid.filter(pl.all_horizontal(pl.col("items", "classes").is_in(list(sizes))))
-    best = preferred(losses(recovery(inside, dimensions=dimensions), betas=betas))
+    best = preferred_forms(losses(recovered_means(inside, dimensions=dimensions), betas=betas))
     return pl.DataFrame(
         [
             {"n": n, "k": k}
