@@ -8,7 +8,8 @@ from scipy import stats
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.score import SEED_TESTS, compare, evaluate, evaluate_seeds
+from sfumato.evaluation.score import compare, evaluate, evaluate_seeds
+from sfumato.evaluation.trials import SEED_TESTS
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step

@@ -205,4 +205,5 @@ def test_paired_differences_have_students_interval_and_test() -> None:
     theirs = stats.ttest_1samp(list(apart.values()), 0)
     limits = theirs.confidence_interval()
     assert (one.low, one.high) == pytest.approx((limits.low, limits.high))
-    assert (one.p, one.test, one.seeds) == (pytest.approx(theirs.pvalue), "paired t", (0, 2, 5))
+    assert one.p == pytest.approx(theirs.pvalue)
+    assert (one.test, one.seeds) == ("paired t", (0, 2, 5))

@@ -155,7 +155,7 @@ def test_no_mix_of_a_tested_image_is_learnt(data: StudyData, split: Split, arm: 
 def test_mixed_pictures_are_the_mixed_pixels(data: StudyData, split: Split) -> None:
     target = learnt(data, split, "uniform", 0)
 
-    assert target.augmenting is not None
+    assert target.augmenting is not None and data.examples is not None
     place = target.augmenting.examples.items.index("0.25 a3 + a4")
     first, second = (data.examples.take((item,)).images[0].astype(float) for item in ("a3", "a4"))
     assert np.array_equal(

@@ -13,7 +13,7 @@ import pytest
 from sfumato.data import load
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments
-from sfumato.labels.build import BuiltLabels
+from sfumato.labels.build import BuiltLabels, build
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
@@ -542,7 +542,6 @@ def test_only_the_readings_that_a_study_names_are_made(
     data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    build = cifar_sources.build
 
     def noted(judgments: Judgments, recipe: str, **how: Any) -> BuiltLabels:
         made.append(recipe)

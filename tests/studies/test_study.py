@@ -181,7 +181,7 @@ def test_impossible_study_is_refused(change: dict[str, Any], told: str) -> None:
 
 def test_settings_survive_the_way_into_the_file_of_a_run() -> None:
     for name, size in [*BOTH_SIZES, *((name, "cpu") for name in sorted(ONE_SIZE))]:
-        study = read_study(name, size)  # type: ignore[arg-type]
+        study = read_study(name, size)
 
         told = tomllib.loads(tomli_w.dumps(study_settings(study)))
 
@@ -340,14 +340,14 @@ def test_unknown_measure_is_told_before_anything_is_trained(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", TRAINING)
 def test_shipped_study_trains_every_arm_three_times_at_least(name: str) -> None:
     for size in ("cpu", "paper") if name not in ONE_SIZE else ("cpu",):
-        study = read_study(name, size)  # type: ignore[arg-type]
+        study = read_study(name, size)
         assert study.seeds * study.folds >= 3
 
 
 @pytest.mark.parametrize("name", [*CIFAR10S, *CIFAR10H, "informativeness-labels"])
 def test_peoples_labels_have_their_majority_as_a_control(name: str) -> None:
     for size in ("cpu", "paper"):
-        controls = read_study(name, size).controls  # type: ignore[arg-type]
+        controls = read_study(name, size).controls
         assert any("majority" in control for control in controls)
         assert any(control.startswith("hard") for control in controls)
 

@@ -9,7 +9,7 @@ from sfumato.studies.verdicts import (
     VERDICTS,
     Claimed,
     Verdict,
-    counted,
+    counts_text,
     overall,
     side,
     within,
@@ -102,7 +102,7 @@ def test_overall_is_the_weakest_that_could_be_tested(verdicts: list[Verdict]) ->
 
 
 def test_counts_name_every_verdict_and_reports_mark_each() -> None:
-    assert counted(["not reproduced", "reproduced", "reproduced"]) == (
+    assert counts_text(["not reproduced", "reproduced", "reproduced"]) == (
         "3 claims: 2 reproduced, 0 same direction, 1 not reproduced, 0 not testable here."
     )
     marks: dict[Verdict, Kind] = KINDS

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
-from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress
+from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.planning.grid import component_curves, default_points, expected_work, run_grid
 from sfumato.planning.worlds import Ask, Point
+from sfumato.reporting.tables import Table
 from sfumato.studies import run as running
 from sfumato.studies.claims import read_claims
 from sfumato.studies.pages import study_page
@@ -93,7 +94,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     found = run_study(STUDY, folder, Runner(progress=seen.append))
     assert (seen[-1].done, seen[-1].failed) == (len(world_cells(STUDY)), 0)
     # worlds, and those with fewer answers
-    assert seen[-1].work == len(world_points(Worlds(**FEW), SEEDS)) + SEEDS
+    assert seen[-1].work == len(world_points(Worlds.model_validate(FEW), SEEDS)) + SEEDS
     return found
 
 
@@ -112,7 +113,7 @@ def test_run_leaves_what_it_found_in_its_folder(run: Run) -> None:
 
 
 def test_tables_are_those_of_the_same_points_in_a_loop(run: Run) -> None:
-    points = world_points(Worlds(**FEW), SEEDS)
+    points = world_points(Worlds.model_validate(FEW), SEEDS)
     few = [point for point in points if point.items == 3 and point.seed == 1]
 
     stored = run.tables["grid"].filter(items=3, seed=1).drop("cell")
@@ -201,9 +202,9 @@ def test_sections_show_numbers_with_intervals(run: Run) -> None:
     assert rho.select("d", "n").rows() == [(25, 3), (25, 10), (25, 30)]
     assert "[" in rho["k = 30"][2]
     assert dimensions is not None
-    assert dimensions.blocks[-1].table["dimensions"].to_list() == ["25"]  # type: ignore[union-attr]
+    assert dimensions.blocks[-1].table["dimensions"].to_list() == ["25"]
     assert noise is not None
-    assert noise.blocks[1].table.columns == ["", "ε = 0", "ε = 0.3"]  # type: ignore[union-attr]
+    assert noise.blocks[1].table.columns == ["", "ε = 0", "ε = 0.3"]
 
 
 def test_claims_are_found_in_the_estimates_of_a_run(tmp_path: Path) -> None:
@@ -225,15 +226,16 @@ def test_table_of_claims_has_a_column_for_each_number_of_dimensions(tmp_path: Pa
     worlds = {**SMALL, "dimensions": (5, 8), "subjects": ("information",)}
     run = run_study(study_of(worlds, seeds=2), tmp_path)
 
-    section = sections.simulated(run)
+    section = sections.simulation_words(run)
 
     assert section is not None
     assert section.text.startswith("34 worlds and ")
     table = section.blocks[0]
-    assert table.table.columns[:5] == ["what", "labels", "where", "d = 5", "d = 8"]  # type: ignore[union-attr]
-    flips = table.table.filter(where="ε = 0.3")  # type: ignore[union-attr]
+    assert isinstance(table, Table)
+    assert table.table.columns[:5] == ["what", "labels", "where", "d = 5", "d = 8"]
+    flips = table.table.filter(where="ε = 0.3")
     assert flips["d = 8"].to_list() == ["–"]
-    assert (table.simulated, table.made) == (True, "worlds")  # type: ignore[union-attr]
+    assert (table.simulated, table.made) == (True, "worlds")
 
 
 def test_command_runs_a_grid_and_counts_worlds(
@@ -289,7 +291,7 @@ def test_cells_hold_every_point_once_and_more_seeds_leave_them_as_they_are() -> 
 def test_failed_worlds_are_told_and_the_rest_is_kept(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sweep = running.run_sweep
+    sweep = run_sweep
 
     def one_fails(
         cells: Sequence[Cell], place: Path, **options: Any
@@ -354,7 +356,7 @@ def forms(*subjects: Subject) -> set[str]:
 
 
 def points_about(*subjects: Subject) -> list[Point]:
-    return world_points(Worlds(**{**SMALL, "subjects": subjects}), 2)
+    return world_points(Worlds.model_validate({**SMALL, "subjects": subjects}), 2)
 
 
 def test_every_claim_about_worlds_is_of_exactly_one_study() -> None:

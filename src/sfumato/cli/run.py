@@ -67,7 +67,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
-    from sfumato.data.fetch import data_folder
+    from sfumato.data import data_folder
     from sfumato.reporting.text import count
     from sfumato.studies.run import Runner, run_study
 
@@ -98,7 +98,7 @@ def report(
     ] = None,
 ) -> None:
     """Draw the report of a run again, from its files alone."""
-    from sfumato.data.fetch import data_folder
+    from sfumato.data import data_folder
     from sfumato.studies.run import Run
     from sfumato.studies.trace import trace_lines
 
@@ -161,7 +161,7 @@ def _study(name: str, size: SizeName, changes: dict[str, Any], arms: str | None)
 
 
 def _print_dry_run(study: "Study", measured: Path | None) -> None:
-    from sfumato.data.fetch import data_folder
+    from sfumato.data import data_folder
     from sfumato.studies.dry import dry_run
 
     found = dry_run(study, data=data_folder(), measured=measured, stage=notify)

@@ -90,7 +90,7 @@ def blur_motion(picture: Picture, *, length: float, sigma: float, angle: float) 
     return total
 
 
-def zoom(picture: Picture, factor: float) -> Picture:
+def zoom_in(picture: Picture, factor: float) -> Picture:
     """The middle of the picture, ``factor`` times as large, cut to the same size."""
     height, width, _ = picture.shape
     rows, columns = _zoom_matrix(height, factor), _zoom_matrix(width, factor)
@@ -222,7 +222,7 @@ def zoom_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Pict
     """The camera came nearer: the mean of the picture and its enlargements in steps of 1 %."""
     percent = at_strength((5, 10, 15, 20, 25), strength)
     factors = [1 + each / 100 for each in range(percent + 1)]
-    total = picture + sum(zoom(picture, factor) for factor in factors)
+    total = picture + sum(zoom_in(picture, factor) for factor in factors)
     return total / (len(factors) + 1)
 
 
@@ -255,7 +255,7 @@ def snow(picture: Picture, strength: int, rng: np.random.Generator) -> Picture:
     )
     drawn = mean + spread * rng.standard_normal((*picture.shape[:2], 1))
     grown = pixels_of(picture)
-    flakes = zoom(drawn, zoom * grown)
+    flakes = zoom_in(drawn, zoom * grown)
     flakes = np.clip(np.where(flakes < threshold, 0, flakes), 0, 1)
     wind = rng.uniform(45, 135)
     flakes = blur_motion(flakes, length=length * grown, sigma=sigma * grown, angle=wind)

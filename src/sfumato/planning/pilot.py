@@ -75,7 +75,7 @@ class ErrorRate:
         return percentile_interval(self.resampled).high
 
     @property
-    def flip_rate(self) -> float:
+    def flipped(self) -> float:
         """ε, the share of comparisons that one answer gets wrong."""
         return self.value if self.how == "ratings" else float(flip_rate(np.array(self.value)))
 

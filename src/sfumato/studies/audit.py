@@ -138,7 +138,7 @@ class AuditFiles:
         return judgment_signals(self.given.judgments, self.given.people)
 
     @property
-    def map_beliefs(self) -> dict[str, PerItem]:
+    def mapped(self) -> dict[str, PerItem]:
         """Signals of the data map at people's items, NaN where there is none."""
         if self.learnt is None or self.given.people is None:
             return {}

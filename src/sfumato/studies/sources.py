@@ -93,7 +93,7 @@ def _check_names(study: Study, source: Source) -> None:
             (arm.curve, CURVES, "curve for mixes"),
         ):
             if name:
-                find(table, name, what=what)  # type: ignore[arg-type]
+                find(table, name, what=what)
     held = {**sets, MAJORITY: None}  # of the people that a test is held against first
     tested = [name for test in study.tests for name in test.against]
     for name in (*tested, *(name for ladder in study.ladders for name in ladder)):

@@ -386,7 +386,7 @@ class Study(StudySettings):
             (self.crossed, dict.fromkeys(self.arm_names), "arm of the study"),
         ):
             for name in names:
-                find(table, name, what=what)  # type: ignore[arg-type]
+                find(table, name, what=what)
         for kept, what in ((self.arm_names, "an arm"), (self.networks, "a network")):
             if len(set(kept)) < len(kept):
                 raise ValueError(f"the study names {what} twice: {', '.join(kept)}")

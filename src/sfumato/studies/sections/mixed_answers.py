@@ -19,6 +19,7 @@ from sfumato.reporting.tables import Table
 from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, metric_words
 from sfumato.studies.folder import RunFolder
+from sfumato.studies.cifar_sources import LATER, THESIS
 from sfumato.studies.measures.mixed_answers import (
     ALL,
     AMBIGUOUS,
@@ -27,12 +28,10 @@ from sfumato.studies.measures.mixed_answers import (
     CONSISTENT,
     FIGURE_4_3,
     FIRST_VIEWS,
-    LATER,
     OVER,
     PARTS,
     SAME,
     SOFT_LABELS,
-    THESIS,
     mix_words,
 )
 
