@@ -54,8 +54,9 @@ def test_scores_are_those_of_the_stored_predictions(own_study: Path, run: Run) -
             values.append(metric_named(metric).overall(human, model))
 
         (found,) = run.estimates.filter(
-            arm="soft", second="", part="test", metric=metric, against="people", stratum="all"
-        )
+            arm="soft", second="", part="test", attack="", metric=metric, against="people",
+            stratum="all",
+        )  # fmt: skip
         assert found.value == pytest.approx(np.mean(values))
         assert found.seeds == (0, 1)
 
