@@ -1,6 +1,9 @@
 """A study of one's own end to end: what its folder holds is what its files say."""
 
+import json
 import shutil
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,8 @@ from sfumato.evaluation.metrics import metric_named
 from sfumato.labels.files import read_labels
 from sfumato.learn.sweep import FailedCell, Progress
 from sfumato.scores import Estimates
-from sfumato.studies.run import Run, Runner, run_study
+from sfumato.studies.folder import Timing
+from sfumato.studies.run import Run, Runner, _timed, run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, read_study
 from sfumato.studies.trace import trace_lines
@@ -141,3 +145,73 @@ def test_estimates_of_an_unfinished_run_say_how_to_finish_it(run: Run, tmp_path:
 
     with pytest.raises(DataError, match="the run is not finished"):
         assert isinstance(Run.open(tmp_path).estimates, Estimates)
+
+
+def state(*, found: int, done: int, total: int = 4) -> Progress:
+    return Progress(total=total, found=found, done=done, failed=0, seconds=0.0, work=0.0)
+
+
+def timing(folder: Path) -> Timing:
+    info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    return Timing(**info["timing"])
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the clock shows; the test moves it."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_stopped_run_is_counted_and_the_next_adds_to_it(tmp_path: Path, clock: list[float]) -> None:
+    with pytest.raises(KeyboardInterrupt), _timed(tmp_path, Runner()) as runner:
+        runner.progress(state(found=0, done=0))
+        clock[0] += 10
+        runner.progress(state(found=0, done=1))
+        raise KeyboardInterrupt
+    assert timing(tmp_path).seconds == 10
+
+    with _timed(tmp_path, Runner()) as runner:
+        runner.progress(state(found=1, done=1))
+        clock[0] += 5
+        runner.progress(state(found=1, done=4))
+        clock[0] += 1  # report
+
+    assert timing(tmp_path).seconds == 16
+
+
+def test_run_that_finds_everything_finished_adds_nothing(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    known = {"timing": {"seconds": 7.0}}
+    (tmp_path / "run.json").write_text(json.dumps(known), encoding="utf-8")
+    seen: list[Progress] = []
+
+    with _timed(tmp_path, Runner(progress=seen.append)) as runner:
+        runner.progress(state(found=4, done=4))
+        clock[0] += 30
+
+    assert timing(tmp_path).seconds == 7
+    assert seen == [state(found=4, done=4)]
+
+
+def test_study_without_cells_is_timed_too(tmp_path: Path, clock: list[float]) -> None:
+    with _timed(tmp_path, Runner()):
+        clock[0] += 3
+
+    assert timing(tmp_path).seconds == 3
+
+
+def test_cells_of_all_sweeps_and_sittings_are_added_up(tmp_path: Path) -> None:
+    def told(done: int, cell_seconds: float) -> Progress:
+        return replace(state(found=0, done=done), work=10.0 * done, cell_seconds=cell_seconds)
+
+    for _ in range(2):  # sittings
+        with _timed(tmp_path, Runner()) as runner:
+            for _ in range(2):  # pretraining, trainings
+                runner.progress(told(0, 0.0))
+                runner.progress(told(1, 3.0))
+                runner.progress(told(2, 7.0))
+
+    assert (timing(tmp_path).cell_seconds, timing(tmp_path).work) == (28.0, 80.0)
