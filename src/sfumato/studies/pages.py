@@ -49,7 +49,7 @@ SECTIONS: dict[str, SectionMaker] = {
     "simulated": worlds.simulated,
     "recovered": worlds.recovered,
     "dimensionality": worlds.dimensionality,
-    "wrong answers": worlds.wrong_answers,
+    "wrong_answers": worlds.wrong_answers,
     "sparsity": worlds.sparsity,
     "preferences": worlds.preferences,
     "losses": worlds.least_losses,
