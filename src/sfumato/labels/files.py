@@ -123,12 +123,12 @@ def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet
     crowd = read_crowd_labels(path, classes=classes)
     if len(crowd) > len(crowd.items):
         return crowd.mean()
-    weight, provenance = _read_beside(path, crowd.provenance)
+    weight, _ = _read_beside(path)
     rows = np.empty(len(crowd.items), dtype=np.int64)
     rows[crowd.item] = np.arange(len(crowd))
     if len(weight) == len(crowd):
         weight = weight[rows]
-    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, provenance)
+    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
 
 
 def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> CrowdLabels:
@@ -147,9 +147,10 @@ def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> Cr
     items, item = codes(table["item"])
     annotators, annotator = codes(table["annotator"])
     probs = table.select(names).to_numpy()
-    step = Step("read labels", {}, {path.name: fingerprint_file(path)})
+    _, before = _read_beside(path)
+    steps = (*before, Step("read labels", {}, {path.name: fingerprint_file(path)}))
     try:
-        return CrowdLabels(items, annotators, tuple(names), item, annotator, probs, (step,))
+        return CrowdLabels(items, annotators, tuple(names), item, annotator, probs, steps)
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from None
 
@@ -162,12 +163,13 @@ def _beside(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def _read_beside(path: Path, provenance: Provenance) -> tuple[NDArray[np.float64], Provenance]:
+def _read_beside(path: Path) -> tuple[NDArray[np.float64], Provenance]:
+    """Judgments behind each row and the steps so far; both empty where nothing lies beside."""
     beside = _beside(path)
     if not beside.is_file():
-        return np.empty(0), provenance
+        return np.empty(0), ()
     stored = json.loads(beside.read_text(encoding="utf-8"))
-    return np.array(stored.get("judgments", [])), (*from_json(stored["provenance"]), *provenance)
+    return np.array(stored.get("judgments", [])), from_json(stored["provenance"])
 
 
 def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:

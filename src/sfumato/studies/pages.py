@@ -49,7 +49,7 @@ SECTIONS: dict[str, SectionMaker] = {
     "simulated": worlds.simulation_words,
     "recovered": worlds.recovery,
     "dimensionality": worlds.dimensionality,
-    "wrong answers": worlds.wrong_answers,
+    "wrong_answers": worlds.wrong_answers,
     "sparsity": worlds.sparsity,
     "preferences": worlds.preferences,
     "losses": worlds.least_losses,

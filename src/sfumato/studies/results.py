@@ -108,7 +108,7 @@ def run_size(run: RunFolder) -> str:
     for size in SIZES:
         try:
             known = read_study(run.study.name, size)
-        except Exception:  # a study need not have every size
+        except DataError:  # a study need not have every size
             continue
         same = {"seeds": run.study.seeds, "title": run.study.title, "about": run.study.about}
         if known.model_copy(update={**same, "size": run.study.size}) == run.study:
