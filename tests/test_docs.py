@@ -95,6 +95,10 @@ TOLD_IN_README = (
 )
 """A study, and a claim that it was held against; some of them do not reproduce."""
 UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))
+ID = r"(?:S[0-4]-\d\d|C\d{1,2})"
+"""What a paper describes (S2-17), or a contradiction in one (C12)."""
+CITING = {".py", ".toml", ".csv", ".html", ".j2", ".js"}
+"""Endings of source files that cite such ids."""
 
 REGISTRIES: dict[str, Iterable[str]] = {
     "question": QUESTIONS,
@@ -228,6 +232,28 @@ def test_page_of_a_study_tells_how_its_claims_came_out(name: str) -> None:
 
     expected = f"{verdicts}\n{link}; {run}{seeds}.\n"
     kept_true(ROOT / "docs" / "studies" / f"{name}.md", expected)
+
+
+def test_every_cited_id_of_a_paper_is_explained() -> None:
+    key = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
+    known = set(re.findall(rf"^\| ({ID}) \|", key, re.MULTILINE))
+    files = [path for path in (ROOT / "src").rglob("*") if path.suffix in CITING]
+
+    cited = {
+        (name, str(path.relative_to(ROOT)))
+        for path in (*files, *PAGES)
+        for name in re.findall(rf"\b{ID}\b", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(known) == 288 + 23
+    assert sorted(pair for pair in cited if pair[0] not in known) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_that_cites_ids_says_where_they_are_explained(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    assert page.name == "formulas.md" or not re.search(rf"\b{ID}\b", text) or "formulas.md" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
