@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from sfumato.studies.judging import COLUMNS, FEW_ITEMS, Claim, JudgedClaim, judge, read_claims
 
 from sfumato.errors import DataError
+from sfumato.studies.claims import COLUMNS, FEW_ITEMS, Claim, JudgedClaim, judge, read_claims
 
 CELLS = {
     "id": "few-01",

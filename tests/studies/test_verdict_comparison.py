@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 import pytest
 from scipy.stats import binomtest
-from sfumato.studies.judging import Claim, JudgedClaim, judge, read_claims
 
+from sfumato.studies.claims import Claim, JudgedClaim, judge, read_claims
 from sfumato.studies.verdicts import CONTROL_ANSWERS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sfumato.studies.audit import Audit
     from sfumato.studies.audit_sources import AuditSettings, AuditSources
 
-__all__ = ["audit"]
-
 
 Labels = Annotated[Path | None, typer.Option("--labels", help="People's label distributions.")]
 JudgmentsInstead = Annotated[

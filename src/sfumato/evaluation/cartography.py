@@ -494,7 +494,8 @@ def kinds_of_interest(
     The names say what the rule saw. Whether somebody slipped or saw something, no label tells: that
     is for a person who looks at the item. The first kind that fits counts. ``confidence`` and
     ``variability`` are the mean and standard deviation over epochs and seeds of the probability of
-    the target (S4-34); ``unsure`` is the share of annotators with an unsure answer (S4-48), NaN where unknown. An item whose model
+    the target (S4-34); ``unsure`` is the share of annotators with an unsure answer (S4-48), NaN
+    where unknown. An item whose model
     numbers are NaN fits only rules that leave the model out. Columns ``item``, ``kind``,
     ``human_entropy``, ``off_top``, ``top_two``, ``second_mass``, ``unsure``, ``confidence``,
     ``variability``.

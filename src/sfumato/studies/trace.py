@@ -19,7 +19,7 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.writing import read_beside
 from sfumato.judgments.judgments import Judgments
 from sfumato.provenance import fingerprint_file, to_json
-from sfumato.reporting.text import interval, number
+from sfumato.reporting.text import count, interval, number
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sources import own_options
@@ -65,9 +65,8 @@ def _estimate_line(row: int, one: Estimate) -> str:
         if part
     )
     shown = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
-    return (
-        f"row {row}: {one.metric} = {shown} ({where}; {one.items:,} items, {len(one.seeds)} seeds)"
-    )
+    basis = f"{count(one.items, 'item')}, {count(len(one.seeds), 'seed')}"
+    return f"row {row}: {one.metric} = {shown} ({where}; {basis})"
 
 
 def _step_lines(step: Mapping[str, Any], run: RunFolder, data: Path | None) -> Iterator[str]:
