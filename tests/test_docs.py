@@ -8,6 +8,7 @@ run as it is, the blocks of a page one after the other.
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -97,6 +98,8 @@ TOLD_IN_README = (
 UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))
 ID = r"(?:S[0-4]-\d\d|C\d{1,2})"
 """What a paper describes (S2-17), or a contradiction in one (C12)."""
+NAMED_FILE = re.compile(r"`([\w/.-]+)`:\n\n```(?:toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A file that is shown below its name."""
 CITING = {".py", ".toml", ".csv", ".html", ".j2", ".js"}
 """Endings of source files that cite such ids."""
 
@@ -234,6 +237,33 @@ def test_page_of_a_study_tells_how_its_claims_came_out(name: str) -> None:
     kept_true(ROOT / "docs" / "studies" / f"{name}.md", expected)
 
 
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_contributing_has_the_layers_that_are_tested() -> None:
+    layers = runpy.run_path(str(ROOT / "tests" / "test_architecture.py"))["LAYERS"]
+    rows = re.findall(r"^\| \d \| (.*?) \|", CONTRIBUTING, re.MULTILINE)
+
+    assert [tuple(re.findall(r"`(\w+)`", row)) for row in rows] == list(layers)
+
+
+def test_everything_that_contributing_adds_works_and_is_short(tmp_path: Path) -> None:
+    """In a process of its own, for it adds to registries."""
+    code = re.findall(r"^```python\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
+    for name, text in NAMED_FILE.findall(CONTRIBUTING):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "examples.py").write_text("\n".join(code), encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "examples.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert max(len(text.splitlines()) for text in code) < 40
+    assert (tmp_path / "runs" / "certain" / "report.html").is_file()
+
+
 def test_every_cited_id_of_a_paper_is_explained() -> None:
     key = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
     known = set(re.findall(rf"^\| ({ID}) \|", key, re.MULTILINE))
@@ -256,7 +286,7 @@ def test_page_that_cites_ids_says_where_they_are_explained(page: Path) -> None:
     assert page.name == "formulas.md" or not re.search(rf"\b{ID}\b", text) or "formulas.md" in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8"))
 
