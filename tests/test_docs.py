@@ -40,15 +40,21 @@ from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
 from sfumato.reporting.page import duration, markdown_table
-from sfumato.studies.arms import LABELS, PERSONS
+from sfumato.studies.arms import LABELS, MIXES, PERSONS
+from sfumato.studies.measures import MEASURES as STUDY_MEASURES
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import (
     Arm,
     Collection,
+    Curve,
+    MixAnswers,
     Own,
+    Parts,
     SimulatedPeople,
     Study,
+    TestSpec,
+    Worlds,
     read_study,
     shipped_names,
 )
@@ -122,6 +128,8 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "study": dict.fromkeys(shipped_names()),
     "data source of studies": SOURCES,
     "arm": {**LABELS, **PERSONS},
+    "way of mixing": MIXES,
+    "measure of studies": STUDY_MEASURES,
     "form of answer": FORMS,
     "utility": UTILITIES,
     "measure of a label's error": MEASURES,
@@ -183,7 +191,7 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     path.write_text(block, encoding="utf-8")
 
     assert read_study(path).own.size == (32, 32)
-    kinds = (Study, Arm, SimulatedPeople, Collection)
+    kinds = (Study, Arm, SimulatedPeople, Collection, Parts, TestSpec, Curve, Worlds, MixAnswers)
     names = [name for kind in kinds for name in kind.model_fields]
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
     assert [name for name in Own.model_fields if f"`{name}`" not in own_page] == []
