@@ -8,6 +8,7 @@ run as it is, the blocks of a page one after the other.
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -39,15 +40,21 @@ from sfumato.planning.annotators import MEASURES
 from sfumato.planning.cost import UTILITIES
 from sfumato.planning.information import FORMS, NOISE
 from sfumato.reporting.page import duration, markdown_table
-from sfumato.studies.arms import LABELS, PERSONS
+from sfumato.studies.arms import LABELS, MIXES, PERSONS
+from sfumato.studies.measures import MEASURES as STUDY_MEASURES
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import (
     Arm,
     FurtherSets,
+    MixAnswers,
     Own,
+    Parts,
     SimulatedPeople,
     Study,
+    StudyCurve,
+    TestSpec,
+    Worlds,
     read_study,
     shipped_names,
 )
@@ -95,6 +102,12 @@ TOLD_IN_README = (
 )
 """A study, and a claim that it was held against; some of them do not reproduce."""
 UPDATE = bool(os.environ.get("SFUMATO_UPDATE_DOCS"))
+ID = r"(?:S[0-4]-\d\d|C\d{1,2})"
+"""What a paper describes (S2-17), or a contradiction in one (C12)."""
+NAMED_FILE = re.compile(r"`([\w/.-]+)`:\n\n```(?:toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A file that is shown below its name."""
+CITING = {".py", ".toml", ".csv", ".html", ".j2", ".js"}
+"""Endings of source files that cite such ids."""
 
 REGISTRIES: dict[str, Iterable[str]] = {
     "question": QUESTIONS,
@@ -115,6 +128,8 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "study": dict.fromkeys(shipped_names()),
     "data source of studies": SOURCES,
     "arm": {**LABELS, **PERSONS},
+    "way of mixing": MIXES,
+    "measure of studies": STUDY_MEASURES,
     "form of answer": FORMS,
     "utility": UTILITIES,
     "measure of a label's error": MEASURES,
@@ -176,7 +191,9 @@ def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(
     path.write_text(block, encoding="utf-8")
 
     assert read_study(path).own.size == (32, 32)
-    kinds = (Study, Arm, SimulatedPeople, FurtherSets)
+    kinds = (
+        Study, Arm, SimulatedPeople, FurtherSets, Parts, TestSpec, StudyCurve, Worlds, MixAnswers,
+    )  # fmt: skip
     names = [name for kind in kinds for name in kind.model_fields]
     assert [name for name in names if f"`{name}`" not in page and f"`[{name}]`" not in page] == []
     assert [name for name in Own.model_fields if f"`{name}`" not in own_page] == []
@@ -230,7 +247,56 @@ def test_page_of_a_study_tells_how_its_claims_came_out(name: str) -> None:
     kept_true(ROOT / "docs" / "studies" / f"{name}.md", expected)
 
 
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_contributing_has_the_layers_that_are_tested() -> None:
+    layers = runpy.run_path(str(ROOT / "tests" / "test_architecture.py"))["LAYERS"]
+    rows = re.findall(r"^\| \d \| (.*?) \|", CONTRIBUTING, re.MULTILINE)
+
+    assert [tuple(re.findall(r"`(\w+)`", row)) for row in rows] == list(layers)
+
+
+def test_everything_that_contributing_adds_works_and_is_short(tmp_path: Path) -> None:
+    """In a process of its own, for it adds to registries."""
+    code = re.findall(r"^```python\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
+    for name, text in NAMED_FILE.findall(CONTRIBUTING):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "examples.py").write_text("\n".join(code), encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "examples.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert max(len(text.splitlines()) for text in code) < 40
+    assert (tmp_path / "runs" / "certain" / "report.html").is_file()
+
+
+def test_every_cited_id_of_a_paper_is_explained() -> None:
+    key = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
+    known = set(re.findall(rf"^\| ({ID}) \|", key, re.MULTILINE))
+    files = [path for path in (ROOT / "src").rglob("*") if path.suffix in CITING]
+
+    cited = {
+        (name, str(path.relative_to(ROOT)))
+        for path in (*files, *PAGES)
+        for name in re.findall(rf"\b{ID}\b", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(known) == 288 + 23
+    assert sorted(pair for pair in cited if pair[0] not in known) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_that_cites_ids_says_where_they_are_explained(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    assert page.name == "formulas.md" or not re.search(rf"\b{ID}\b", text) or "formulas.md" in text
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8"))
 

@@ -44,6 +44,7 @@ the one that was found. This page is written by a command, from the JSON files b
 sfumato results -o docs/results
 ```
 """
+IDS_MEAN = "Ids such as S2-17 are explained in `docs/formulas.md`."
 VERDICTS_MEAN = """\
 *Reproduced*: the 95 % interval lies wholly on the claimed side, in every network or number of
 dimensions. *Same direction*: only the estimates do. *Not reproduced*: an estimate lies on the other
@@ -71,7 +72,8 @@ def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
         name = run.study.name
         figures = _copy_figures(run, folder)
         text, data = folder / f"{name}.md", folder / f"{name}.json"
-        text.write_text(render_markdown(page, figures=figures), encoding="utf-8")
+        told = f"{render_markdown(page, figures=figures)}\n{IDS_MEAN}\n"
+        text.write_text(told, encoding="utf-8")
         data.write_text(_json_text(_rounded(record)), encoding="utf-8")
         written += [text, data]
     board = folder / "README.md"
@@ -225,7 +227,8 @@ def scoreboard(folder: Path) -> str:
     everything = [(result, claim) for result in results for claim in result["claims"]]
     claims = [pair for pair in everything if pair[1]["work"] != CONTROLS]
     controls = [pair for pair in everything if pair[1]["work"] == CONTROLS]
-    parts = [HEAD, f"{counts_text(claim['verdict'] for _, claim in claims)}\n"]
+    counts = counts_text(claim["verdict"] for _, claim in claims)
+    parts = [HEAD, f"{IDS_MEAN}\n", f"{counts}\n"]
     if claims:
         parts += [_counts_table(claims), VERDICTS_MEAN, "## Claims\n", _claims_table(claims)]
     if controls:
