@@ -21,7 +21,6 @@ from sfumato.evaluation.corruptions import (
     corruptions_for,
     plasma,
     score_corrupted,
-    zoom_in,
 )
 from sfumato.labels.labelset import LabelSet, hard_labels
 
