@@ -21,6 +21,7 @@ from sfumato.evaluation.corruptions import (
     corruptions_for,
     plasma,
     score_corrupted,
+    zoom_in,
 )
 from sfumato.labels.labelset import LabelSet, hard_labels
 
@@ -247,9 +248,9 @@ def test_motion_leaves_a_one_sided_trail_in_its_direction() -> None:
 def test_zoom_keeps_the_middle_and_follows_a_ramp() -> None:
     ramp = np.linspace(0, 1, 21)[:, None, None] * np.ones((1, 21, 1))
 
-    made = zoom(ramp, 2.0)
+    made = zoom_in(ramp, 2.0)
 
-    assert np.allclose(zoom(ramp, 1.0), ramp)
+    assert np.allclose(zoom_in(ramp, 1.0), ramp)
     assert made[10, 10, 0] == pytest.approx(0.5)
     assert np.allclose(made[:, 0, 0], np.linspace(0.25, 0.75, 21))
 
@@ -260,7 +261,7 @@ def test_zoom_is_the_linear_interpolation_of_scipy() -> None:
 
     expected = map_coordinates(picture[..., 0], places, order=1)
 
-    assert np.allclose(zoom(picture, 1.3)[..., 0], expected)
+    assert np.allclose(zoom_in(picture, 1.3)[..., 0], expected)
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (28, 20), (8, 8), (1, 3), (1, 1)])

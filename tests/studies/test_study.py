@@ -15,6 +15,7 @@ from sfumato.studies.run import run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import (
     Arm,
+    Size,
     Study,
     read_study,
     shipped_names,
@@ -25,7 +26,8 @@ from sfumato.studies.study import (
 
 SHIPPED = shipped_names()
 ONE_SIZE = {"digits", "digits-table"}
-BOTH_SIZES = [(name, size) for name in SHIPPED if name not in ONE_SIZE for size in ("cpu", "paper")]
+SIZES: tuple[Size, ...] = ("cpu", "paper")
+BOTH_SIZES = [(name, size) for name in SHIPPED if name not in ONE_SIZE for size in SIZES]
 TRAINING = [name for name in SHIPPED if read_study(name).networks]
 CIFAR10S = [name for name in SHIPPED if name.startswith("cifar10s-")]
 CIFAR10H = ["cifar10h-shift", "cifar10h-alternatives", "cifar10h-attacks"]
@@ -180,7 +182,7 @@ def test_impossible_study_is_refused(change: dict[str, Any], told: str) -> None:
 
 
 def test_settings_survive_the_way_into_the_file_of_a_run() -> None:
-    for name, size in [*BOTH_SIZES, *((name, "cpu") for name in sorted(ONE_SIZE))]:
+    for name, size in [*BOTH_SIZES, *((name, SIZES[0]) for name in sorted(ONE_SIZE))]:
         study = read_study(name, size)
 
         told = tomllib.loads(tomli_w.dumps(study_settings(study)))
@@ -486,3 +488,11 @@ def test_page_of_the_study_states_claim_command_and_time(name: str) -> None:
     assert f"sfumato run {name}" in text
     for part in ("**The claim.**", "**What the papers did.**", "**What we do", "minutes"):
         assert part in text
+
+
+def test_study_of_a_run_can_be_run_again_from_its_file(tmp_path: Path) -> None:
+    study = read_study("cifar10h-attacks", "paper")
+    path = tmp_path / "study.toml"
+    path.write_text(tomli_w.dumps(study_settings(study)), encoding="utf-8")
+
+    assert read_study(path) == study

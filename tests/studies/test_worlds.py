@@ -202,9 +202,12 @@ def test_sections_show_numbers_with_intervals(run: Run) -> None:
     assert rho.select("d", "n").rows() == [(25, 3), (25, 10), (25, 30)]
     assert "[" in rho["k = 30"][2]
     assert dimensions is not None
-    assert dimensions.blocks[-1].table["dimensions"].to_list() == ["25"]
+    last, second = dimensions.blocks[-1], (noise.blocks[1] if noise else None)
+    assert isinstance(last, Table)
+    assert last.table["dimensions"].to_list() == ["25"]
     assert noise is not None
-    assert noise.blocks[1].table.columns == ["", "ε = 0", "ε = 0.3"]
+    assert isinstance(second, Table)
+    assert second.table.columns == ["", "ε = 0", "ε = 0.3"]
 
 
 def test_claims_are_found_in_the_estimates_of_a_run(tmp_path: Path) -> None:

@@ -85,7 +85,9 @@ def result_page(run: RunFolder) -> Page:
     """The report's page with how it was run before its sections."""
     page = study_page(run)
     study, info = run.study, run.info
-    what, size = study.name, "" if study.size == "cpu" else f" --size {study.size}"
+    shipped = study.name in shipped_names()
+    what = study.name if shipped else f"{study.name}.toml"
+    size = "" if study.size in ("cpu", "own") else f" --size {study.size}"
     command = (
         f"`sfumato run {what}{size} -o runs/{study.name}`, then `sfumato results "
         f"runs/{study.name} -o docs/results`, which writes this page."

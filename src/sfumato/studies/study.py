@@ -488,7 +488,13 @@ def with_arms(study: Study, names: Sequence[str]) -> Study:
 
 def study_settings(study: Study) -> dict[str, Any]:
     """The resolved study as plain values, for ``study.toml``; what is None is left out."""
-    return _without_none(study.model_dump(mode="json"))
+    plain = _without_none(study.model_dump(mode="json"))
+    for table in ("training", "pretraining"):  # their network and seed are each training's own
+        if table in plain:
+            plain[table] = {
+                key: value for key, value in plain[table].items() if key not in ("network", "seed")
+            }
+    return plain
 
 
 def _stated(source: str | Path) -> dict[str, Any]:
@@ -504,7 +510,8 @@ def _stated(source: str | Path) -> dict[str, Any]:
         stated = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{where} is not TOML: {error}.") from error
-    base = stated.pop("extends", "_own" if isinstance(source, Path) else "")
+    whole = "size" in stated  # as a run wrote it, with nothing left out
+    base = stated.pop("extends", "_own" if isinstance(source, Path) and not whole else "")
     if not base:
         return stated
     beside = source.parent / base if isinstance(source, Path) else None
@@ -613,7 +620,9 @@ def _recipe(value: Any) -> Any:
         if choices and all(isinstance(choice, str) for choice in choices):
             for one in given if several and isinstance(given, list | tuple) else [given]:
                 find(dict.fromkeys(choices), one, what=key)
-    return TypeAdapter(Recipe).validate_python({**vars(base), **stated})
+    # network and seed are those of each training, not of the recipe that all share
+    nobody = {"network": "lenet", "seed": 0}
+    return TypeAdapter(Recipe).validate_python({**vars(base), **stated, **nobody})
 
 
 def _beside(study: Study, folder: Path) -> Study:

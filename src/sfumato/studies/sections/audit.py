@@ -38,7 +38,7 @@ NAMED = 10
 GALLERIES = {
     "doubtful": "The items that people doubt most",
     "alternatives_bars": "The same first guess, other alternatives",
-    "interest_bars": "Annotator noise, noisy image or true ambiguity?",
+    "interest_bars": "A stray answer, a hard picture, or two readings?",
 }
 """Tables of bars, and what is asked of their pictures."""
 

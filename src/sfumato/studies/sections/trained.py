@@ -113,7 +113,7 @@ def _held_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Blo
     if len(paired):
         yield score_figures.paired_differences(paired.table, name=f"differences-{name}")
     yield Table(
-        f"Against {against}, next to the paper's numbers",
+        f"Against {against}" + (", next to the paper's numbers" if run.printed else ""),
         scores_table(run, mine),
         caption=_caption(mine),
         simulated=bool(mine.table["simulated"].any()),
