@@ -11,7 +11,6 @@ import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +20,13 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
-from sfumato.data import DATASETS
-from sfumato.evaluation.attacks import ATTACKS
-from sfumato.evaluation.corruptions import CORRUPTIONS
-from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.trials import SEED_TESTS
-from sfumato.judgments.formats import FORMATS
-from sfumato.judgments.quality import RULES
-from sfumato.judgments.question import QUESTIONS
-from sfumato.judgments.repairs import REPAIRS
-from sfumato.judgments.statements import ODDITIES
-from sfumato.labels.aggregate import AGGREGATORS
-from sfumato.labels.build import RECIPES
-from sfumato.labels.simulate import SIMULATORS
-from sfumato.learn.networks import NETWORKS
-from sfumato.learn.published import PUBLISHED
-from sfumato.planning.annotators import MEASURES
-from sfumato.planning.cost import UTILITIES
-from sfumato.planning.information import FORMS, NOISE
 from sfumato.reporting.page import duration, markdown_table
+<<<<<<< HEAD
 from sfumato.studies.arms import LABELS, MIXES, PERSONS
 from sfumato.studies.measures import MEASURES as STUDY_MEASURES
+=======
+>>>>>>> contract
 from sfumato.studies.results import CONTROLS, read_results
-from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import (
     Arm,
     FurtherSets,
@@ -56,7 +39,6 @@ from sfumato.studies.study import (
     TestSpec,
     Worlds,
     read_study,
-    shipped_names,
 )
 from sfumato.studies.verdicts import counts_text
 
@@ -109,6 +91,7 @@ NAMED_FILE = re.compile(r"`([\w/.-]+)`:\n\n```(?:toml|csv)\n(.*?)^```$", re.MULT
 CITING = {".py", ".toml", ".csv", ".html", ".j2", ".js"}
 """Endings of source files that cite such ids."""
 
+<<<<<<< HEAD
 REGISTRIES: dict[str, Iterable[str]] = {
     "question": QUESTIONS,
     "recipe": RECIPES,
@@ -136,6 +119,8 @@ REGISTRIES: dict[str, Iterable[str]] = {
     "noise rule": NOISE,
 }
 
+=======
+>>>>>>> contract
 
 def commands(group: TyperGroup, prefix: str = "sfumato") -> dict[str, TyperCommand]:
     found: dict[str, TyperCommand] = {}
@@ -172,13 +157,6 @@ def test_option_is_on_the_page_of_its_verb(command: str, option: str) -> None:
     page = (ROOT / "docs" / f"{command.split()[1]}.md").read_text(encoding="utf-8")
 
     assert f"`{option}" in page
-
-
-@pytest.mark.parametrize(
-    ("what", "name"), [(what, name) for what, table in REGISTRIES.items() for name in table]
-)
-def test_registered_name_is_documented(what: str, name: str) -> None:
-    assert f"`{name}`" in TEXT
 
 
 def test_study_of_ones_own_on_its_page_can_be_read_and_all_its_fields_are_told(

@@ -23,21 +23,6 @@ def unpacked_is_compared(name: str) -> bool:
     return name.endswith(".gz") and not name.endswith(".tar.gz")
 
 
-def test_a_data_set_is_found_under_its_own_name() -> None:
-    assert all(name == dataset.name for name, dataset in DATASETS.items())
-
-
-@pytest.mark.parametrize("name", DATASETS)
-def test_every_data_set_says_what_whence_and_under_which_licence(name: str) -> None:
-    dataset = DATASETS[name]
-
-    assert dataset.about
-    assert dataset.source
-    assert dataset.licence
-    assert bool(dataset.files) != bool(dataset.package)
-    assert len({Path(file.path).parent for file in dataset.files}) <= 1
-
-
 def test_every_file_is_described_once_and_whole() -> None:
     paths = [file.path for file in FILES]
 

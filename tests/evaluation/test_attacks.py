@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sfumato.errors import DataError, UnknownName
+from sfumato.errors import DataError
 from sfumato.evaluation.attacks import (
     ATTACKS,
     Attack,
@@ -363,11 +363,6 @@ def test_published_attacks_have_their_bounds() -> None:
     }
     assert ATTACKS["paper-1-pgd"].most_items == 100
     assert ATTACKS["paper-3-fgsm"].labels == "people"
-
-
-def test_unknown_attack_is_told_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'paper-1-fgsm'"):
-        attack_named("paper1-fgsm")
 
 
 @pytest.mark.parametrize(

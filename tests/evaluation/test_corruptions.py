@@ -10,7 +10,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from sfumato.data import load, parts
-from sfumato.errors import DataError, UnknownName
+from sfumato.errors import DataError
 from sfumato.evaluation.corruptions import (
     CORRUPTIONS,
     STRENGTHS,
@@ -361,11 +361,6 @@ def test_names_are_those_of_the_released_data_set() -> None:
 def test_wrong_request_is_refused(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         make()
-
-
-def test_unknown_corruption_is_told_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'gaussian_noise'"):
-        corrupt(pictures((8, 8, 1)), "gausian_noise", 1, rng=rng())
 
 
 def by_brightness(images: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import UnknownName
 from sfumato.evaluation.metrics import (
     METRICS,
     SMALLEST,
     Scorer,
     classwise_calibration,
     ece,
-    metric_named,
     rms_calibration,
     rms_calibration_published,
     worst_class_accuracy,
@@ -112,13 +110,6 @@ def test_range_in_words_holds_the_bounds(metric: Scorer) -> None:
     assert metric.name in metrics()
     assert metric.metric.low <= low
     assert high <= metric.metric.high + 1e-12
-
-
-@every_metric
-def test_meanings_are_sentences(metric: Scorer) -> None:
-    assert metric.meaning[0].isupper()
-    assert metric.meaning.endswith(".")
-    assert metric.title
 
 
 @given(with_ties(), st.data())
@@ -234,10 +225,3 @@ def test_metrics_that_are_no_means_are_the_functions_of_their_names() -> None:
     assert functions.keys() == {name for name, metric in METRICS.items() if not metric.per_item}
     assert all_of(human, model, functions) == pytest.approx(expected)
     assert len(set(expected.values())) == len(expected)
-
-
-def test_a_wrong_name_gets_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'cross_entropy'"):
-        metric_named("crossentropy")
-
-    assert metric_named("kl") is METRICS["kl"]

@@ -1,27 +1,13 @@
-from dataclasses import replace
-
 import pytest
 
-from sfumato.errors import DataError, UnknownName
-from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
+from sfumato.errors import DataError
+from sfumato.judgments.question import Question, ask, question_from_json
 
 OPTIONS = {"top-class": {"subset": ["cat", "dog"]}}
 
 
 def preset(kind: str) -> Question:
     return ask(kind, ["cat", "dog", "deer"], **OPTIONS.get(kind, {}))
-
-
-@pytest.mark.parametrize("kind", QUESTIONS)
-def test_questions_survive_json(kind: str) -> None:
-    question = replace(preset(kind), version="7", wording="Anything?")
-
-    assert question_from_json(question.to_json(), where="q") == question
-
-
-def test_unknown_question_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"'slider'\. Did you mean 'sliders'"):
-        ask("slider", ["a", "b"])
 
 
 @pytest.mark.parametrize(

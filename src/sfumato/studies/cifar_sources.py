@@ -205,6 +205,7 @@ def load_mixing(study: Study, folder: Path | None) -> StudyData:
 
     That is soft labels extended by simulated people, and what people saw in mixes.
     """
+    folder = needed_folder(folder, "CIFAR-10H")
     pictures, votes = _test_images(folder), _vote_shares(folder)
     parts = _published_parts(folder)
     labels = {ORIGINAL: pictures.original().take(votes.items), PEOPLE_H: votes}
@@ -236,6 +237,7 @@ def load_hmix(study: Study, folder: Path | None) -> StudyData:
     ``released`` and ``consistent``: soft labels of mixes, as their authors made them and as we do,
     one column per class. The part ``train`` has the 7,000 images that the thesis trains on.
     """
+    folder = needed_folder(folder, "H-Mix")
     answers = read_hmix(locate("hmix", INFERRED, folder), ReadOptions())
     midpoints = [read_hmix(locate("hmix", name, folder), ReadOptions()) for name in MIDPOINTS]
     released, consistent = _labels_of_mixes(folder)

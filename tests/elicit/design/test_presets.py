@@ -11,7 +11,6 @@ from sfumato.elicit.session.answers import question_of
 from sfumato.errors import UnknownName
 from sfumato.judgments.comparisons import ComparisonQuestion, comparison_question_from_json
 from sfumato.judgments.mixed import THESIS_COEFFICIENTS
-from sfumato.judgments.quality import RULES
 from sfumato.judgments.question import Question, question_from_json
 
 CLASSES = ("airplane", "bird", "cat", "deer")
@@ -45,11 +44,6 @@ def test_question_of_a_preset_survives_being_stored(name: str) -> None:
         assert comparison_question_from_json(question.to_json(), where="test") == question
     else:
         assert name == "mix"
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_rules_of_a_preset_exist(name: str) -> None:
-    assert set(PRESETS[name].rules) <= set(RULES)
 
 
 @pytest.mark.parametrize("name", PRESETS)

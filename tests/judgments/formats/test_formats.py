@@ -1,7 +1,6 @@
 """What holds for every format in the registry."""
 
 import json
-import string
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import DataError, SfumatoError, UnknownName
+from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, Comparisons
 from sfumato.judgments.formats import FORMATS, Format, read, strict, write
 from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions
@@ -22,15 +21,6 @@ from sfumato.judgments.question import ask
 PLAIN = ReadOptions()
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".npy", ".npz", ".zip", ".txt", "")
 each_format = pytest.mark.parametrize("name", sorted(FORMATS))
-
-
-@each_format
-def test_every_format_says_what_it_is(name: str) -> None:
-    entry = FORMATS[name]
-
-    assert len(entry.about) > 20
-    assert entry.about.endswith("read only") == (entry.write is None)
-    assert set(name) <= {*string.ascii_lowercase, *string.digits, "-"}
 
 
 def test_the_formats_of_the_command_line_are_there() -> None:
@@ -209,11 +199,6 @@ def test_comparisons_are_not_written_as_votes(tmp_path: Path) -> None:
         DataError, match=r"holds judgments, not comparisons\. Write as: comparisons"
     ):
         write(pairs, tmp_path / "a.csv", "crowd")
-
-
-def test_an_unknown_format_suggests_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'crowd'"):
-        read(tmp_path, "crwod", PLAIN)
 
 
 def test_no_readable_row_gives_the_first_reason(tmp_path: Path) -> None:

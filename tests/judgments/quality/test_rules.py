@@ -53,15 +53,6 @@ def checked(*right: bool, view: str = "check") -> Judgments:
     return answered("choose-one", answers, gold=["cat"] * len(right), view=[view] * len(right))
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_a_rule_is_registered_under_its_own_name_and_says_what_it_is(name: str) -> None:
-    rule = RULES[name]
-
-    assert rule.name == name
-    assert rule.version
-    assert rule.about
-
-
 def test_unknown_rule_and_setting_get_help() -> None:
     with pytest.raises(UnknownName, match=r"quality rule .* 'too-fst'. Did you mean 'too-fast'"):
         rule_with("too-fst")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.errors import DataError, UnknownName
+from sfumato.errors import DataError
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.votes import Votes
@@ -22,11 +22,6 @@ VOTES = Votes(
     np.array([0, 0, 1, 0]),
     (Step("read crowd"),),
 )
-
-
-def test_an_unknown_name_gets_the_nearest_one() -> None:
-    with pytest.raises(UnknownName, match=r"No aggregator is called 'david-skene'.*'dawid-skene'"):
-        aggregate(VOTES, "david-skene", rng=np.random.default_rng(0))
 
 
 def test_results_come_in_the_order_of_the_crowd() -> None:

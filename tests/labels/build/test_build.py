@@ -1,11 +1,10 @@
 import polars as pl
 import pytest
 
-from sfumato.errors import DataError, UnknownName
+from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import QUESTIONS, ask
-from sfumato.labels.build import RECIPES, build, codes
-from sfumato.labels.describe import DEFAULT_RECIPE
+from sfumato.judgments.question import ask
+from sfumato.labels.build import build, codes
 
 
 def votes(*answers: tuple[str, str | None, str]) -> Judgments:
@@ -18,11 +17,6 @@ def votes(*answers: tuple[str, str | None, str]) -> Judgments:
         schema_overrides={"annotator": pl.String},
     )
     return Judgments(ask("choose-one", ["cat", "dog"]), table)
-
-
-def test_unknown_recipe_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"'top2-clmp'\. Did you mean 'top2-clamp'"):
-        build(votes(("1", "ann", "cat")), "top2-clmp")
 
 
 def test_recipe_for_another_question_says_which_fit() -> None:
@@ -54,13 +48,3 @@ def test_codes_of_no_names() -> None:
 
     assert names == ()
     assert places.tolist() == [-1, -1]
-
-
-@pytest.mark.parametrize("kind", QUESTIONS)
-def test_every_question_has_a_recipe_that_reads_it(kind: str) -> None:
-    assert kind in RECIPES[DEFAULT_RECIPE[kind]].kinds
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_reads_only_known_questions(name: str) -> None:
-    assert set(RECIPES[name].kinds) <= set(QUESTIONS)

@@ -8,7 +8,7 @@ from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.labels.simulate import SIMULATORS, load_model, save_model, simulate
 from sfumato.labels.simulate.people import NoisyChannel, UnsurePeople
 from sfumato.labels.simulate.top_two import TopTwoModel
-from sfumato.provenance import Step, is_simulated
+from sfumato.provenance import Step
 
 LABELS = LabelSet(
     tuple("abcd"),
@@ -16,30 +16,6 @@ LABELS = LabelSet(
     np.array([[0.6, 0.3, 0.1], [1, 0, 0], [0.1, 0.1, 0.8], [0, 1, 0]]),
     provenance=(Step("read labels"),),
 )
-
-
-@pytest.mark.parametrize("name", SIMULATORS)
-def test_every_simulator_answers_by_default_and_says_what_it_is(name: str) -> None:
-    answers, again = (
-        simulate(name, LABELS, per_item=2, annotators=3, rng=np.random.default_rng(0))
-        for _ in range(2)
-    )
-
-    assert len(answers) == 8
-    assert answers.table.equals(again.table)
-    assert is_simulated(answers.provenance)
-    assert Step("read labels") in answers.provenance
-    people = answers.table["annotator"].unique().sort().to_list()
-    assert people == ["simulated-0001", "simulated-0002", "simulated-0003"]
-
-
-@pytest.mark.parametrize("name", SIMULATORS)
-def test_defaults_in_the_registry_make_people_of_its_kind(name: str) -> None:
-    simulator = SIMULATORS[name]
-
-    people = simulator.by_parameters(LABELS, simulator.parameters, 3, np.random.default_rng(0))
-
-    assert isinstance(people, simulator.model)
 
 
 def test_registry_defaults_are_those_of_the_types() -> None:

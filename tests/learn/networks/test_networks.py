@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from sfumato.errors import DataError, UnknownName
+from sfumato.errors import DataError
 from sfumato.learn.networks import NETWORKS, ImageShape, Network, build_network, features
 from sfumato.learn.networks.blocks import PreActivated
 
@@ -246,11 +246,6 @@ def test_network_survives_the_way_to_another_process(name: str) -> None:
     arrived = pickle.loads(pickle.dumps(built))
 
     assert torch.equal(arrived(images), built(images))
-
-
-def test_unknown_name_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"No network is called 'resnet_20'.*'resnet-20'"):
-        build_network("resnet_20", classes=10, image_shape=(32, 32, 3), seed=0)
 
 
 @given(st.integers(-3, 1))

@@ -37,6 +37,8 @@ MODELS = 3
 def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
     """Pictures with people's and models' bars: the most doubtful ones, and those where only the
     first guess agrees; kinds of interest among what was learnt."""
+    if not predictions.runs:
+        return Findings()
     study, part = data.study, data.study.tests[0].part
     network = study.networks[-1]
     models = {

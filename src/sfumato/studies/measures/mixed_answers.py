@@ -76,6 +76,8 @@ Values = NDArray[np.float64]
 def mixed_answers(data: StudyData, predictions: Predictions) -> Findings:
     """Everything that the release of H-Mix says; the same study and files give the same numbers."""
     tables, study = data.tables, data.study
+    if "inferred" not in tables:
+        return Findings()
     rng, draws = np.random.default_rng(study.seed), study.draws
     blank = Estimate("", 0.0, against="", source=source_text(labels=data.provenance))
     rows: list[Estimate] = []

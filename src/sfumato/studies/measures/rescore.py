@@ -33,6 +33,8 @@ SCORED = (
 
 def rescore(data: StudyData, predictions: Predictions) -> Findings:
     """Score every network, their ensemble and the oracle that knows the class only (C20)."""
+    if not data.predictions:
+        return Findings()
     people, original, study = data.people, data.original, data.study
     models = {
         **data.predictions,

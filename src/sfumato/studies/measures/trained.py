@@ -119,6 +119,8 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
 
     For every set of labels that is not hard; the items of all folds of a seed are put together.
     """
+    if not predictions.runs:
+        return Findings()
     rng = np.random.default_rng(data.study.seed)
     original = data.labels.get(ORIGINAL)
     found: list[Estimate] = []
@@ -260,6 +262,8 @@ def history(data: StudyData, predictions: Predictions) -> Findings:
 
 def reliability(data: StudyData, predictions: Predictions) -> Findings:
     """One diagram per arm and network on the first test, the seeds' predictions pooled."""
+    if not predictions.runs:
+        return Findings()
     test = predictions.runs[0].tests[0]
     against = next(iter(test.labels))
     tables = []
