@@ -21,11 +21,6 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sfumato.cli.commands import app
 from sfumato.reporting.page import duration, markdown_table
-<<<<<<< HEAD
-from sfumato.studies.arms import LABELS, MIXES, PERSONS
-from sfumato.studies.measures import MEASURES as STUDY_MEASURES
-=======
->>>>>>> contract
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.study import (
     Arm,
@@ -91,36 +86,6 @@ NAMED_FILE = re.compile(r"`([\w/.-]+)`:\n\n```(?:toml|csv)\n(.*?)^```$", re.MULT
 CITING = {".py", ".toml", ".csv", ".html", ".j2", ".js"}
 """Endings of source files that cite such ids."""
 
-<<<<<<< HEAD
-REGISTRIES: dict[str, Iterable[str]] = {
-    "question": QUESTIONS,
-    "recipe": RECIPES,
-    "aggregator": AGGREGATORS,
-    "format": FORMATS,
-    "quality rule": RULES,
-    "repair": REPAIRS,
-    "oddity": ODDITIES,
-    "simulator": SIMULATORS,
-    "data set": DATASETS,
-    "network": NETWORKS,
-    "published recipe": PUBLISHED,
-    "metric": METRICS,
-    "test": SEED_TESTS,
-    "attack": ATTACKS,
-    "corruption": CORRUPTIONS,
-    "study": dict.fromkeys(shipped_names()),
-    "data source of studies": SOURCES,
-    "arm": {**LABELS, **PERSONS},
-    "way of mixing": MIXES,
-    "measure of studies": STUDY_MEASURES,
-    "form of answer": FORMS,
-    "utility": UTILITIES,
-    "measure of a label's error": MEASURES,
-    "noise rule": NOISE,
-}
-
-=======
->>>>>>> contract
 
 def commands(group: TyperGroup, prefix: str = "sfumato") -> dict[str, TyperCommand]:
     found: dict[str, TyperCommand] = {}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.studies.run import run_study
@@ -16,6 +17,7 @@ from sfumato.studies.study import (
     read_study,
     shipped_names,
     study_from,
+    study_settings,
     with_arms,
 )
 
@@ -176,23 +178,6 @@ def test_impossible_study_is_refused(change: dict[str, Any], told: str) -> None:
         study_from({**SMALL, **change})
 
 
-<<<<<<< HEAD
-def test_settings_survive_the_way_into_the_file_of_a_run() -> None:
-    for name, size in [*BOTH_SIZES, *((name, SIZES[0]) for name in sorted(ONE_SIZE))]:
-        study = read_study(name, size)
-
-        told = tomllib.loads(tomli_w.dumps(study_settings(study)))
-
-        assert study_from(told) == study
-
-
-def test_unknown_study_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'digits'"):
-        read_study("digit")
-
-
-=======
->>>>>>> contract
 def test_there_are_25_studies_and_bases_are_none() -> None:
     assert len(SHIPPED) == 25
     assert all(read_study(name).name == name for name in SHIPPED)

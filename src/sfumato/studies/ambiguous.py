@@ -18,16 +18,6 @@ from sfumato.learn.ambiguous import AmbiguousImages
 from sfumato.names import find
 from sfumato.provenance import to_json
 
-__all__ = [
-    "PICTURES",
-    "ambiguous_table",
-    "check_folder",
-    "load_pictures",
-    "sheet",
-    "taught_labels",
-    "write_ambiguous",
-]
-
 PICTURES: dict[str, Callable[[], ImageSet]] = {
     "digits": lambda: load("digits"),
     "mnist": lambda: load("mnist", "train"),

@@ -13,8 +13,6 @@ from sfumato.judgments.mixed import Mix, mixed_images, write_mixes
 from sfumato.learn.examples import Examples
 from sfumato.provenance import Setting, Step
 
-__all__ = ["check_new", "labels_of", "mixed_examples", "write_mixed"]
-
 UNSAFE = re.compile(r"[^\w .+-]")
 """What a file name may not hold everywhere; items may be paths."""
 
