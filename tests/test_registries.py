@@ -124,7 +124,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def random_labels(seed: int, items: Sequence[str] = ITEMS) -> LabelSet:
     probs = rng(seed).dirichlet((0.5,) * len(CLASSES), len(items))
-    return LabelSet(items, CLASSES, probs, provenance=(Step("make up"),))
+    return LabelSet(tuple(items), CLASSES, probs, provenance=(Step("make up"),))
 
 
 def answers_of(kind: str) -> list[Any]:
