@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+EXTRAS := learn,boost,tables,onnx,elicit,cluster,report
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 .PHONY: help demo test lint bench fuzz docs-check docs-update clean
@@ -48,9 +49,9 @@ clean:
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[dev,learn,elicit,cluster,report]'
+	$(INSTALL) --editable '.[dev,$(EXTRAS)]'
 	touch $@
 
 .venv/installed-bench: .venv/installed
-	$(INSTALL) --editable '.[dev,learn,elicit,cluster,report,bench]'
+	$(INSTALL) --editable '.[dev,$(EXTRAS),bench]'
 	touch $@
