@@ -66,8 +66,9 @@ def test_in_other_libraries() -> None:
 
 
 def test_repr_is_short_and_html_shows_rows() -> None:
-    names: Any = range(10_000), range(1_000)
-    many = LabelSet(*names, np.eye(1_000)[np.arange(10_000) % 1_000])
+    items: Any = range(10_000)
+    classes: Any = range(1_000)
+    many = LabelSet(items, classes, np.eye(1_000)[np.arange(10_000) % 1_000])
     assert repr(many) == "<LabelSet of 10,000 items and 1,000 classes: 0, 1, 2, 3, …>"
     assert len(many._repr_html_()) < 20_000
     assert "… and 9,990 more" in many._repr_html_()
@@ -81,9 +82,7 @@ def test_who_said_what() -> None:
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=20, unique=True), st.randoms())
-def test_taking_in_any_order_keeps_each_row_and_its_judgments(
-    ids: list[int], random: object
-) -> None:
+def test_taking_in_any_order_keeps_each_row_and_its_judgments(ids: Any, random: Any) -> None:
     rng = np.random.default_rng(len(ids))
     probs = rng.dirichlet(np.ones(3), len(ids))
     item = np.repeat(np.arange(len(ids)), 2)
