@@ -146,6 +146,7 @@ def named_files(value: object) -> Iterator[str]:
 
 def test_folder_holds_the_study_its_versions_and_what_it_took(run: Run) -> None:
     assert run.study == read_study("digits-table", changes={"seeds": 1})
+    assert read_study(run.folder / "study.toml") == run.study  # it can be run again
     assert {"python", "torch", "sfumato", "device"} <= run.info["versions"].keys()
     assert run.simulated
     assert run.timing.work == 5 * 10  # arms times epochs

@@ -45,6 +45,16 @@ def test_run_leaves_what_it_found_in_its_folder(run: Run) -> None:
     assert "Light and dark" in (run.folder / "report.html").read_text(encoding="utf-8")
 
 
+def test_study_in_the_folder_finds_the_files_of_ones_own_again(run: Run, own_study: Path) -> None:
+    again = read_study(run.folder / "study.toml")
+
+    assert again == run.study
+    assert Path(again.own.images) == own_study.parent / "pictures"
+    assert (
+        load_data(again, None).people.items == load_data(read_study(own_study), None).people.items
+    )
+
+
 def test_scores_are_those_of_the_stored_predictions(own_study: Path, run: Run) -> None:
     study = read_study(own_study)
     data = load_data(study, None)

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import tomli_w
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats import write as write_judgments
@@ -51,7 +50,7 @@ from sfumato.studies.folder import RunFolder, Timing
 from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import SECTIONS, write_report
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Study, study_settings
+from sfumato.studies.study import Study, study_settings, study_text
 from sfumato.studies.trainings import folder_name, run_trainings
 from sfumato.studies.worlds import world_cells
 
@@ -136,7 +135,7 @@ def _start(data: StudyData, folder: Path) -> Run:
                 f"{folder} holds the study {known!r}; give {data.study.name!r} another folder."
             )
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "study.toml", tomli_w.dumps(study_settings(data.study)))
+    _write(folder / "study.toml", study_text(data.study, folder))
     known_time = _read_info(folder).get("timing", {})
     info = {
         "versions": _versions(),
