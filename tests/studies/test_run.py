@@ -14,12 +14,13 @@ from sfumato.evaluation.metrics import metric_named
 from sfumato.labels.files import read_labels
 from sfumato.learn.sweep import FailedCell, Progress
 from sfumato.scores import Estimates
+from sfumato.studies.data import Predictions
 from sfumato.studies.folder import Timing
-from sfumato.studies.run import Run, Runner, _timed, run_study
+from sfumato.studies.run import Run, Runner, _timed, _write_datasheet, run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, read_study
 from sfumato.studies.trace import trace_lines
-from sfumato.studies.trainings import run_trainings, splits_of
+from sfumato.studies.trainings import plan_trainings, run_trainings, splits_of
 
 
 @pytest.fixture
@@ -53,6 +54,26 @@ def test_study_in_the_folder_finds_the_files_of_ones_own_again(run: Run, own_stu
     assert (
         load_data(again, None).people.items == load_data(read_study(own_study), None).people.items
     )
+
+
+@pytest.mark.parametrize(("tested", "told"), [("people", True), ("original", False)])
+def test_datasheet_tells_of_answers_that_its_labels_are_made_of(
+    own_study: Path, tmp_path: Path, tested: str, told: bool
+) -> None:
+    data = load_data(read_study(own_study, changes={"tests": [{"against": [tested]}]}), None)
+
+    _write_datasheet(data, Predictions(tuple(plan_trainings(data))), tmp_path)
+
+    sheet = (tmp_path / "datasheet.md").read_text(encoding="utf-8")
+    assert ("180 answers about 60 items" in sheet) == told
+    assert ("votes.csv" in sheet) == told
+
+
+def test_datasheet_names_the_steps_that_made_the_labels(run: Run) -> None:
+    sheet = (run.folder / "datasheet.md").read_text(encoding="utf-8")
+
+    assert "read crowd" in sheet and "label votes" in sheet
+    assert "labels/people.parquet" not in sheet
 
 
 def test_scores_are_those_of_the_stored_predictions(own_study: Path, run: Run) -> None:

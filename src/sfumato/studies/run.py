@@ -92,15 +92,15 @@ def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
         find(SECTIONS, name, what="section of a report")  # before hours of training
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
-        data = load_data(study, watched.data)
-        run = _start(data, folder)
-        _keep_simulated_answers(data, run)
-        data = _with_label_files(data, folder)
+        loaded = load_data(study, watched.data)
+        run = _start(loaded, folder)
+        _keep_simulated_answers(loaded, run)
+        data = _with_label_files(loaded, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
         found = [measure(data, predictions) for measure in measures]
         _write_findings(join_findings(found, study.name), predictions, folder)
-        _write_datasheet(data, predictions, folder)
+        _write_datasheet(loaded, predictions, folder)
         watched.stage("Report")
     run = Run.open(folder)
     run.report()
@@ -274,15 +274,20 @@ def _write_findings(found: Findings, predictions: Predictions, folder: Path) -> 
 
 
 def _write_datasheet(data: StudyData, predictions: Predictions, folder: Path) -> None:
-    """What is known of the data; what only its owner knows is left as questions (S4-54)."""
+    """What is known of the data; what only its owner knows is left as questions (S4-54).
+
+    Answers are told of where the labels that networks are tested by are made of them.
+    """
     if not data.labels or not predictions.runs:
         return
+    steps = () if data.judgments is None else data.judgments.provenance
+    answered = data.people.provenance[: len(steps)] == steps
     split = predictions.runs[0].split
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     sheet = datasheet_of(
         data.study.title,
         data.people,
-        judgments=data.judgments,
+        judgments=data.judgments if answered else None,
         splits={name: len(items) for name, items in parts.items() if items},
     )
     _write(folder / "datasheet.md", to_markdown(sheet))
