@@ -1,6 +1,7 @@
 """One run of a shipped study from beginning to end, held against stored numbers."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from itertools import permutations
@@ -297,6 +298,12 @@ def test_failed_cell_makes_no_section_vanish(broken: Run, broken_page: Page, pag
 
     assert {section.title for section in page.sections} <= titles
     assert set(broken.estimates.table["arm"]) >= {"original", "majority", "soft"}
+
+
+def test_modes_are_told_of_tested_items_where_nobody_counted_all(broken_page: Page) -> None:
+    (section,) = (s for s in broken_page.sections if s.title == "Softness or a shifted mode?")
+
+    assert re.search(r"not the original label on \d+ of 360 tested items", section.text)
 
 
 def test_pairs_are_compared_on_the_seeds_that_both_finished(broken: Run) -> None:
