@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from sfumato.errors import DataError
-from sfumato.scores import Estimate, Metric, metric_words
+from sfumato.scores import Estimate, Metric, metric_words, turned
 
 # Turn numbers into the text that a reader sees: three decimals, intervals in brackets.
 
@@ -291,9 +291,7 @@ def _between(group: Sequence[Estimate], first: str, second: str) -> Estimate | N
         if (one.arm, one.second) == (first, second):
             return one
         if (one.arm, one.second) == (second, first):
-            low = None if one.high is None else -one.high
-            high = None if one.low is None else -one.low
-            return replace(one, arm=first, second=second, value=-one.value, low=low, high=high)
+            return turned(one)
     return None
 
 

@@ -163,7 +163,7 @@ def condition_words(one: Estimate) -> str:
 def paired_with_controls(run: RunFolder, against: str) -> Estimates:
     """Every arm minus every control, on untouched items, by the metrics that are drawn."""
     controls = list(run.study.controls)
-    found = clean(run.estimates.differences).filter(against=against, second=controls, metric=PAIRED)
+    found = clean(run.estimates).filter(against=against, metric=PAIRED).minus(*controls)
     return Estimates(found.table.filter(~pl.col("arm").is_in(controls)))
 
 
@@ -309,8 +309,7 @@ def _ladder_rows(run: RunFolder, steps: Sequence[str]) -> pl.DataFrame:
     place = {name: at for at, name in enumerate(s for s in steps if s in against_of(known))}
     gaps = {
         (one.arm, one.network, one.against, one.metric): one.value
-        for one in known.differences
-        if one.second == run.study.controls[0]
+        for one in known.minus(run.study.controls[0])
     }
     return pl.DataFrame(
         [
