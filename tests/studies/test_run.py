@@ -131,6 +131,19 @@ def test_trace_leads_to_answers_in_files_of_ones_own(run: Run) -> None:
     assert "item p0, annotator w0, answer " in text
 
 
+def test_trace_finds_every_file_of_ones_own(
+    own_study: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own_study.parent.parent)  # wherever the command is typed
+    table = run.estimates.table.with_row_index("row")
+    rows = table.filter(against="original", metric="accuracy", second="")["row"]
+
+    text = "\n".join(trace_lines(run, int(rows[0]), None))
+
+    assert "labels.csv, SHA-256" in text
+    assert "the file is not where it was" not in text
+
+
 def test_trace_says_where_a_file_of_answers_has_changed(
     own_study: Path, run: Run, tmp_path: Path
 ) -> None:
