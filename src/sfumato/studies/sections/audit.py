@@ -75,8 +75,8 @@ def modes(run: RunFolder) -> Section | None:
     text = (
         f"The most frequent answer of people is not the original label on {differ.value:,.0f} of "
         f"{differ.items:,} {'tested ' if differ.part else ''}items. Re-annotation moves the label; "
-        "a gain may come from that alone. Soft labels are therefore held against the majority vote of the same people, on the "
-        "original labels and on people's."
+        "a gain may come from that alone. Soft labels are therefore held against the majority vote "
+        "of the same people, on the original labels and on people's."
     )
     paired = run.estimates.differences.filter(
         metric=HEADLINE, stratum="all", attack="", against=PEOPLE
