@@ -34,8 +34,6 @@ from sfumato.stats import (
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
 
 Sign = Literal["negative", "positive"]
-Found = Literal["as expected", "opposite", "not told apart from zero", "undefined"]
-
 EXPECTED: dict[str, Sign] = {"confidence": "negative", "variability": "positive"}
 """How a model's signals should go with human uncertainty (S4-35)."""
 
@@ -132,40 +130,6 @@ def correlation_matrix(
     return pl.DataFrame([astuple(row) for row in rows], schema=CORRELATIONS, orient="row")
 
 
-def uncertainty_alignment(
-    uncertainty: Mapping[str, PerItem],
-    dynamics: Mapping[str, PerItem],
-    *,
-    strata: Mapping[str, NDArray[np.bool_]] | None = None,
-    expected: Mapping[str, Sign] = EXPECTED,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-) -> pl.DataFrame:
-    """Each measure of human uncertainty against each signal of a model, by stratum (S4-35).
-
-    The columns of ``CORRELATIONS`` (``first`` is the human measure) and ``stratum``, ``expected``
-    (the sign, null where none is) and ``found``, which compares the sign with the interval, not
-    with the estimate. A model that learnt to doubt what people doubt has lower ``confidence``
-    and, by S4, higher ``variability`` on items of high human uncertainty.
-    """
-    signals = _signals({**uncertainty, **dynamics})
-    size = len(next(iter(signals.values())))
-    rows = []
-    for stratum, inside in {"all": np.ones(size, dtype=np.bool_), **(strata or {})}.items():
-        if np.shape(inside) != (size,):
-            raise DataError(
-                f"Stratum {stratum!r} marks {np.size(inside)} items, but there are {size}."
-            )
-        for human in uncertainty:
-            for model in dynamics:
-                pair = (signals[human][inside], signals[model][inside])
-                row = correlate(*pair, rng=rng, draws=draws, names=(human, model))
-                sign = expected.get(model)
-                rows.append((*astuple(row), stratum, sign, _found(row, sign)))
-    extra = {"stratum": pl.String(), "expected": pl.String(), "found": pl.String()}
-    return pl.DataFrame(rows, schema={**CORRELATIONS, **extra}, orient="row")
-
-
 def concentration_curve(
     values: Mapping[str, PerItem], *, shares: Sequence[float] = tuple(np.linspace(0, 1, 101))
 ) -> pl.DataFrame:
@@ -250,16 +214,6 @@ def entropy_tracking(
         "items": pl.Int64(),
     }
     return pl.DataFrame(rows, schema=columns, orient="row")
-
-
-def _found(row: RankCorrelation, expected: Sign | None) -> Found | None:
-    if expected is None:
-        return None
-    if np.isnan(row.rho) or np.isnan(row.low):
-        return "undefined"
-    if row.low <= 0 <= row.high:
-        return "not told apart from zero"
-    return "as expected" if (row.high < 0) == (expected == "negative") else "opposite"
 
 
 def _signals(signals: Mapping[str, PerItem]) -> dict[str, PerItem]:

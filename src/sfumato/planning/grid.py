@@ -45,11 +45,6 @@ Origin = Literal["true", "mean"]
 them together are the truth, or the mean of the points, as PCA is mostly done."""
 
 
-def pca_similarity(points: Floats, kept: int, *, origin: Origin = "true") -> Floats:
-    """Cosines between points of which only the first ``kept`` principal components are known."""
-    return cosines(_codes(points, origin)[:, :kept])
-
-
 def pca_curve(points: Floats, *, origin: Origin = "true") -> Floats:
     """ρ with the true cosines for 1, 2, … components, to as many as the points have (S1-F2).
 
