@@ -325,9 +325,9 @@ def restore(
 ) -> None:
     """Put a backup in the place of the database of a study."""
     need_packages()
-    from sfumato.elicit.storage.backup import restore as put_back
+    from sfumato.elicit.storage.backup import restore_backup
 
-    contents = put_back(backup_file, folder)
+    contents = restore_backup(backup_file, folder)
     _print_contents(contents)
     typer.echo(f"Restored {folder} from {backup_file}.")
 

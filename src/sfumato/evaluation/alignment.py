@@ -250,35 +250,6 @@ def entropy_table(sources: Mapping[str, LabelSet]) -> pl.DataFrame:
     )
 
 
-def entropy_histograms(sources: Mapping[str, LabelSet], *, bins: int = 20) -> pl.DataFrame:
-    """How many items of each source lie in bins that all sources share.
-
-    The bins are equally wide from 0 to log K, the largest entropy that K classes allow, each with
-    its left end and without its right, but for the last. Columns ``source``, ``bin``, ``left``,
-    ``right``, ``items``, ``share``.
-    """
-    if bins < 1:
-        raise DataError(f"{bins} bins were asked for; ask for 1 or more.")
-    edges = np.linspace(0, np.log(_classes(sources)), bins + 1)
-    tables = []
-    for source, labels in sources.items():
-        # A uniform row may come out a rounding above log K.
-        items = np.histogram(np.minimum(entropy(labels), edges[-1]), edges)[0]
-        tables.append(
-            pl.DataFrame(
-                {
-                    "source": [source] * bins,
-                    "bin": np.arange(bins),
-                    "left": edges[:-1],
-                    "right": edges[1:],
-                    "items": items,
-                    "share": items / len(labels) if len(labels) else np.full(bins, np.nan),
-                }
-            )
-        )
-    return pl.concat(tables)
-
-
 def entropy_distances(
     labels: Mapping[str, LabelSet],
     models: Mapping[str, LabelSet],
@@ -297,7 +268,7 @@ def entropy_distances(
     separately otherwise. It never reaches zero, because two resamples always differ a little, so
     it says how well the distance is known, not whether there is one.
     """
-    _classes({**labels, **models})
+    _check_classes({**labels, **models})
     rows = []
     for model, predicted in models.items():
         for name, known in labels.items():
@@ -364,7 +335,7 @@ def _resampled(
     return bootstrap(distances, len(x), rng=rng, draws=draws, draw=draw_multinomial)
 
 
-def _classes(sources: Mapping[str, LabelSet]) -> int:
+def _check_classes(sources: Mapping[str, LabelSet]) -> None:
     if not sources:
         raise DataError("There is no label set to take entropies of.")
     first, *others = sources
@@ -376,4 +347,3 @@ def _classes(sources: Mapping[str, LabelSet]) -> int:
             )
     if len(sources[first].classes) < 2:
         raise DataError(f"{first!r} has a single class, so no entropy but 0.")
-    return len(sources[first].classes)

@@ -350,11 +350,6 @@ def kept_curves(table: pl.DataFrame) -> pl.DataFrame:
     return drawn.sort("task", "series", "x", maintain_order=True).drop("task")
 
 
-def by_form(table: pl.DataFrame) -> pl.DataFrame:
-    """ρ of every world by form, for ``figures.boxes``: columns ``group``, ``value``."""
-    return table.select(_named("form", "kept").alias("group"), value="rho")
-
-
 def mean_over_seeds(table: pl.DataFrame, by: Sequence[str], column: str) -> pl.DataFrame:
     """Mean of a column, its 95 % interval over seeds (null with one), and the number of seeds."""
     spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
