@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import LabelSet, align
-from sfumato.labels.signals import entropy, non_max_mass
+from sfumato.labels.signals import TIE_TOLERANCE, entropy, non_max_mass
 
 Mask = NDArray[np.bool_]  # (items,)
 

@@ -12,6 +12,9 @@ from scipy.special import entr
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 
+TIE_TOLERANCE = 1e-12
+"""Probabilities closer than this are equal: averaging the same answers in another order rounds."""
+
 PerItem = NDArray[np.float64]  # (items,)
 Marks = NDArray[np.bool_]  # (judgments, classes)
 Codes = NDArray[np.integer]  # (judgments,)

@@ -24,8 +24,8 @@ from sfumato.evaluation.strata import (
 )
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.labels import signals
-from sfumato.labels.alter import TIE_TOLERANCE
 from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.signals import TIE_TOLERANCE
 from sfumato.learn.folds import Split
 from sfumato.names import sorted_names
 from sfumato.provenance import is_simulated
