@@ -30,10 +30,9 @@ from sfumato.evaluation.cartography import (
 from sfumato.evaluation.duplicates import Pictures
 from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
 from sfumato.evaluation.score import leaderboard, leaderboard_table
-from sfumato.evaluation.strata import strata_of
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy, top_probability
+from sfumato.labels.signals import entropy, strata_of, top_probability
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown

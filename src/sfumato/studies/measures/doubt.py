@@ -15,17 +15,17 @@ from sfumato.evaluation.alignment import (
     share_in_top,
 )
 from sfumato.evaluation.metrics import top_class
-from sfumato.evaluation.strata import (
+from sfumato.judgments.judgments import Judgments, select
+from sfumato.labels import signals
+from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.signals import (
+    TIE_TOLERANCE,
     agreement_strata,
     disputed_thirds,
     hlv_strata,
     original_agreement,
     strata_of,
 )
-from sfumato.judgments.judgments import Judgments, select
-from sfumato.labels import signals
-from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.signals import TIE_TOLERANCE
 from sfumato.learn.folds import Split
 from sfumato.names import sorted_names
 from sfumato.provenance import is_simulated

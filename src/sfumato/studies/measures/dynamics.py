@@ -21,9 +21,8 @@ from sfumato.evaluation.cartography import (
     data_map_table,
     steadiness,
 )
-from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy
+from sfumato.labels.signals import disputed_thirds, entropy, strata_of
 from sfumato.scores import Estimate, with_interval
 from sfumato.stats import (
     bootstrap_statistics,

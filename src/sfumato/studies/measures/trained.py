@@ -12,13 +12,18 @@ from sfumato.evaluation.alignment import correlate
 from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.metrics import reliability as reliability_bins
 from sfumato.evaluation.score import evaluate
-from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.evaluation.trials import ArmTrials, compare_arms, score_arm, steps_behind
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import build
 from sfumato.labels.compare import total_variation
 from sfumato.labels.labelset import LabelSet, align
-from sfumato.labels.signals import entropy, possible_labels, top_probability
+from sfumato.labels.signals import (
+    disputed_thirds,
+    entropy,
+    possible_labels,
+    strata_of,
+    top_probability,
+)
 from sfumato.provenance import is_simulated
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.studies.arms import arm_words

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from sfumato.evaluation.strata import agreement_strata, disputed_thirds, strata_of
 from sfumato.evaluation.trials import ArmTrials, Mask, Trial, metric_rows, stratum_places
 from sfumato.labels.labelset import LabelSet, align
+from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
 from sfumato.names import find
 from sfumato.studies.data import CLEAN, ORIGINAL, Condition, Predictions, StudyData, TrainingRun
 from sfumato.studies.study import Study
