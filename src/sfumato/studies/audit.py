@@ -39,8 +39,7 @@ from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.figures import curves
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, write
 from sfumato.reporting.text import Finding, count, interval
 from sfumato.scores import Estimate, Estimates, as_rows, source_text, with_interval
 from sfumato.studies.audit_sources import (
