@@ -20,9 +20,9 @@ from sfumato.provenance import Step, fingerprint_file
 DARKEST = 16
 """The largest grey level in scikit-learn's file, drawn as 255."""
 
-CLASSES = tuple("0123456789")
-NEEDED = ("images", "indices", "original_labels")
-SOURCES = ("mnist", "mukhoti")
+DIGITS = tuple("0123456789")
+DIGIT_COLUMNS = ("images", "indices", "original_labels")
+DIGIT_SOURCES = ("mnist", "mukhoti")
 """Where a picture is from: MNIST, or the synthetic Ambiguous-MNIST of Mukhoti et al."""
 
 
@@ -75,9 +75,9 @@ def read_digit_images(path: Path) -> ImageSet:
     the synthetic part, counts as its largest class. Without a column ``split`` all are in the
     split "all".
     """
-    table = _table(path)
+    table = _digit_table(path)
     pictures = [
-        _picture(value, f"{path.name}, row {row + 1}")
+        _digit_pixels(value, f"{path.name}, row {row + 1}")
         for row, value in enumerate(table["images"].to_list())
     ]
     shapes = [picture.shape for picture in pictures]
@@ -89,45 +89,45 @@ def read_digit_images(path: Path) -> ImageSet:
         )
     return ImageSet(
         items=tuple(table["indices"].cast(pl.String).to_list()),
-        images=_bytes(np.stack(pictures), path.name),
+        images=_digit_bytes(np.stack(pictures), path.name),
         labels=np.array(
             [
-                _label(value, f"{path.name}, row {row + 1}")
+                _digit_class(value, f"{path.name}, row {row + 1}")
                 for row, value in enumerate(table["original_labels"].to_list())
             ]
         ),
-        classes=CLASSES,
+        classes=DIGITS,
         split=tuple(table["split"].cast(pl.String).to_list()),
         provenance=(Step("load soft-digits", {}, {path.name: fingerprint_file(path)}),),
     )
 
 
 def read_digit_sources(path: Path) -> dict[str, str]:
-    """Item to where its picture is from, one of ``SOURCES``."""
-    table = _table(path, ("indices", "source"))
+    """Item to where its picture is from, one of ``DIGIT_SOURCES``."""
+    table = _digit_table(path, ("indices", "source"))
     found = dict(zip(table["indices"].cast(pl.String), table["source"].to_list(), strict=True))
     for item, source in found.items():
-        if source not in SOURCES:
+        if source not in DIGIT_SOURCES:
             raise DataError(
                 f"{path.name}: the source of item {item!r} is {source!r}; expected "
-                f"{' or '.join(map(repr, SOURCES))}."
+                f"{' or '.join(map(repr, DIGIT_SOURCES))}."
             )
     return found
 
 
 def read_original_labels(path: Path) -> LabelSet:
     """The labels that came with the pictures: a digit, or the distribution of synthetic ones."""
-    table = _table(path, ("indices", "original_labels"))
+    table = _digit_table(path, ("indices", "original_labels"))
     probs = [
-        _probs(value, f"{path.name}, row {row + 1}")
+        _digit_probs(value, f"{path.name}, row {row + 1}")
         for row, value in enumerate(table["original_labels"].to_list())
     ]
     step = Step("read original labels", {}, {path.name: fingerprint_file(path)})
     items = tuple(table["indices"].cast(pl.String).to_list())
-    return LabelSet(items, CLASSES, np.stack(probs), provenance=(step,))
+    return LabelSet(items, DIGITS, np.stack(probs), provenance=(step,))
 
 
-def _table(path: Path, needed: tuple[str, ...] = NEEDED) -> pl.DataFrame:
+def _digit_table(path: Path, needed: tuple[str, ...] = DIGIT_COLUMNS) -> pl.DataFrame:
     try:
         table = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -140,7 +140,7 @@ def _table(path: Path, needed: tuple[str, ...] = NEEDED) -> pl.DataFrame:
     return fill_splits(table, needed, path=path)
 
 
-def _picture(value: Any, where: str) -> NDArray[Any]:
+def _digit_pixels(value: Any, where: str) -> NDArray[Any]:
     if isinstance(value, dict):
         value = value.get("bytes")
     if isinstance(value, bytes):
@@ -157,7 +157,7 @@ def _picture(value: Any, where: str) -> NDArray[Any]:
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
 
-def _bytes(pixels: NDArray[Any], name: str) -> NDArray[np.uint8]:
+def _digit_bytes(pixels: NDArray[Any], name: str) -> NDArray[np.uint8]:
     """Grey levels 0 to 255; decided for all pictures at once, for a black one fits both scales."""
     if pixels.dtype == np.uint8:
         return pixels
@@ -175,20 +175,20 @@ def _bytes(pixels: NDArray[Any], name: str) -> NDArray[np.uint8]:
     )
 
 
-def _label(value: Any, where: str) -> int:
-    return int(_probs(value, where).argmax())
+def _digit_class(value: Any, where: str) -> int:
+    return int(_digit_probs(value, where).argmax())
 
 
-def _probs(value: Any, where: str) -> NDArray[np.float64]:
+def _digit_probs(value: Any, where: str) -> NDArray[np.float64]:
     if isinstance(value, list):
         try:
             probs = np.array(value, dtype=np.float64)
         except (ValueError, TypeError):
             probs = np.empty(0)
-        if probs.shape == (len(CLASSES),) and np.isfinite(probs).all():
+        if probs.shape == (len(DIGITS),) and np.isfinite(probs).all():
             return probs
-    elif str(value) in CLASSES:
-        return np.eye(len(CLASSES))[CLASSES.index(str(value))]
+    elif str(value) in DIGITS:
+        return np.eye(len(DIGITS))[DIGITS.index(str(value))]
     raise DataError(
         f"{where}: the original label {value!r} is neither a digit nor ten probabilities."
     )
