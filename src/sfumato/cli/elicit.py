@@ -367,7 +367,7 @@ def way_in(folder: Path, address: str) -> str:
 
 def demo_digits() -> dict[str, Any]:
     """The images, labels and classes of a study of handwritten digits."""
-    from sfumato.data.digits import read_digits
+    from sfumato.data.decode import read_digits
 
     pictures = read_digits()
     names = [DIGITS[label] for label in pictures.labels]

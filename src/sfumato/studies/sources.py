@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.data import ImageSet, load, load_own, locate
-from sfumato.data.digits import (
+from sfumato.data.decode import (
     label_by_neighbours,
     read_digit_images,
     read_digit_sources,
