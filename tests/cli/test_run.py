@@ -13,7 +13,7 @@ import pytest
 import tomli_w
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.errors import SfumatoError
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
