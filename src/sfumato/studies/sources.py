@@ -48,11 +48,16 @@ from sfumato.studies.cifar_sources import (
     load_label_sets,
     load_mixing,
     load_stored_predictions,
+)
+from sfumato.studies.data import (
+    MAJORITY,
+    ORIGINAL,
+    PEOPLE,
+    StudyData,
     needed_folder,
     read_as,
     read_judgments,
 )
-from sfumato.studies.data import MAJORITY, ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Own, Study
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
