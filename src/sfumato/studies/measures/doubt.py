@@ -33,7 +33,7 @@ from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import bootstrap_interval
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.rows import blank_row, share_row
+from sfumato.studies.measures.trials import blank_row, share_row
 from sfumato.studies.study import Arm
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown

@@ -32,7 +32,7 @@ from sfumato.stats import (
     spearman_of_codes,
 )
 from sfumato.studies.data import WATCHED, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.rows import (
+from sfumato.studies.measures.trials import (
     LEARNT_SOFT,
     LEARNT_VOTE,
     Mask,

@@ -24,8 +24,8 @@ from sfumato.studies.measures.doubt import TOP, TOP_SHARE
 from sfumato.studies.measures.duplicates import LEARNT
 from sfumato.studies.measures.dynamics import SIGNALS
 from sfumato.studies.measures.modes import STEPS
-from sfumato.studies.measures.rows import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 from sfumato.studies.measures.trained import ATTACKED
+from sfumato.studies.measures.trials import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl")
