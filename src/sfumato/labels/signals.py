@@ -3,6 +3,7 @@
 Entropy and its relatives read a ``LabelSet``. What people said about being unsure, or ruled
 out, does not survive in the label, so those signals read the judgments: a boolean array with
 a row per judgment and a column per class, and ``item``, the position of each judgment's item.
+Below them stand the strata of items that scores are told for.
 """
 
 from dataclasses import dataclass
@@ -177,7 +178,7 @@ def hlv_strata(human: LabelSet, unsure: NDArray[np.float64]) -> dict[str, Mask]:
     NoHLV is unanimous agreement: the aggregated label is one-hot (S4-43). An unsure mark alone
     does not make variation: somebody unsure about the very class that the others chose leaves
     the label one-hot, so the item is NoHLV, as in the paper. ``unsure`` is the share of each
-    item's annotators with an unsure answer (S4-48, ``signals.unsure_proportion``); it divides
+    item's annotators with an unsure answer (S4-48, ``unsure_proportion``); it divides
     NoHLV into ``NoHLV, all sure`` and ``NoHLV, some unsure``. Where it is NaN (nobody asked) the
     item is in neither of the two.
 

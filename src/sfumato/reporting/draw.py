@@ -3,6 +3,8 @@
 Figures are made with matplotlib's objects (``Figure()``), never with pyplot, so nothing global
 is opened or left open. The palette is that of Okabe and Ito without yellow and black, which
 vanish on white and on dark paper; a marker goes with every colour, so that colour is never alone.
+Below stand the marks that figures put on axes: dots with intervals, bars, lines with bands, a
+legend, reference lines.
 """
 
 import io

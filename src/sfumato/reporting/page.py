@@ -23,6 +23,8 @@ from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
 from sfumato.reporting.text import Finding, interval, number, seeds_text, signed_number
 from sfumato.scores import Estimate, metric_words
 
+# Turn scores into tables for a reader: values with intervals, and how each was computed.
+
 Across = Literal["arm", "network", "stratum", "against"]
 
 
@@ -181,6 +183,8 @@ def _provenance(scores: Sequence[Estimate]) -> Provenance:
                 steps.append(step)
     return tuple(steps)
 
+
+# Turn blocks into a page.
 
 TEMPLATES = Path(__file__).parent / "templates"
 BROAD = 5.6

@@ -1,4 +1,4 @@
-"""What all writers share: whole files or none, no platform ids, the question beside the table."""
+"""What all writers share: whole files or none, no platform ids, one label where one fits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
 """From the trainings of a study to trials: what each network believes about each test.
 
-Every measure of trained networks begins here, so that all of them leave out the same seeds and
-pair the same arms.
+Every measure of trained networks begins here, so that all of them leave out the same seeds, pair
+the same arms and make their rows alike.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
