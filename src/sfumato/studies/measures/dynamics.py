@@ -22,7 +22,7 @@ from sfumato.evaluation.cartography import (
     steadiness,
 )
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import disputed_thirds, entropy, strata_of
+from sfumato.labels.signals import Mask, disputed_thirds, entropy, strata_of
 from sfumato.scores import Estimate, with_interval
 from sfumato.stats import (
     bootstrap_statistics,
@@ -35,7 +35,6 @@ from sfumato.studies.data import WATCHED, Findings, Predictions, StudyData, Trai
 from sfumato.studies.measures.trials import (
     LEARNT_SOFT,
     LEARNT_VOTE,
-    Mask,
     apart_row,
     blank_row,
     mean_row,

@@ -148,7 +148,6 @@ LEARNT_SOFT = Arm(labels="soft").name
 """What softness is told apart from a shifted mode by (S4-45)."""
 
 Values = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def beliefs_by_seed(
