@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
-from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Origin, Page, Section, Table, write
 from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder

@@ -12,8 +12,7 @@ from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.figures import trade_off
-from sfumato.reporting.page import Block, Section
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Section, Table
 from sfumato.reporting.text import BOTH, interval, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
