@@ -243,7 +243,7 @@ def strict(judgments: Readable) -> None:
         raise DataError(
             f"Rows that cannot be read: {len(judgments.rejected):,}, the first in "
             f"{judgments.rejected[0]}. "
-            "Correct them, or read without --strict to set them aside."
+            "Correct them, or let them be set aside."
         )
 
 

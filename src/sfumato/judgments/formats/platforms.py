@@ -132,7 +132,7 @@ def _about_one(
     if len(fitting) != 1:
         raise DataError(
             f"{path.name} holds answers to {len(used)} questions: "
-            f"{', '.join(map(repr, sorted(used)))}. Name the classes of one of them (--classes)"
+            f"{', '.join(map(repr, sorted(used)))}. Name the classes of one of them"
             + ("; those given fit none." if classes is not None and not fitting else ".")
         )
     remarks = [
@@ -352,8 +352,8 @@ def _controls(path: Path, tasks: Sequence[Any], classes: Sequence[str] | None) -
     if records and not controls:
         raise DataError(
             f"{path.name} is a JSON-MIN export, which does not say which of its fields "
-            f"({', '.join(map(repr, found))}) is the answer. Name the classes (--classes), or "
-            "export as JSON."
+            f"({', '.join(map(repr, found))}) is the answer. Name the classes, or export "
+            "as JSON."
         )
     return controls
 

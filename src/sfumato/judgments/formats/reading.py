@@ -11,9 +11,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TextIO, TypeVar
@@ -23,6 +23,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats.texts import (
+    DELIMITERS,
+    HEAD,
+    content_suffix,
+    find_delimiter,
+    open_table_text,
+    stated_delimiter,
+)
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.names import sorted_names
@@ -51,6 +59,22 @@ class ReadOptions:
     """The label columns in order; otherwise the file's own, sorted."""
     question: str | None = None
     """The kind of question, where the format leaves it open."""
+    item: str | None = None
+    """The column that names the item, where it is not to be guessed."""
+    annotator: str | None = None
+    """The column that names the person."""
+    answer: str | None = None
+    """The column that holds the answer."""
+    at: str | None = None
+    """The column that says when the answer was given."""
+    seconds: str | None = None
+    """The column that says how long it took."""
+    delimiter: str | None = None
+    """What separates the fields of a text table, where it is not to be guessed."""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Classes to be read under another name; several with one name become one class."""
+    casefold: bool = False
+    """Whether classes that differ in capitals only are one class."""
     question_file: Path | None = None
     """The question of a file in our own format, where it does not lie beside it."""
     key: Key = lambda: ""
@@ -65,17 +89,27 @@ class Rows:
     table: pl.DataFrame
     lines: list[int]
     rejected: list[RejectedRow]
+    remarks: tuple[Remark, ...] = ()
+    """What is unusual about the file: its delimiter, its encoding."""
 
 
 def read_csv_rows(
-    path: Path, *, needed: Sequence[str], progress: Progress, delimiter: str = ","
+    path: Path, *, needed: Sequence[str], progress: Progress, delimiter: str | None = None
 ) -> Rows:
     """Read a CSV file as text columns; a row with too many or too few fields is set aside.
 
     Quoted fields may hold line breaks; ``lines`` counts them. A missing column is an error.
+    Without a ``delimiter`` the first lines tell it.
     """
-    with open_text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter)
+    with open_table_text(path) as file:
+        head = file.read(HEAD)
+        file.seek(0)
+        stated = stated_delimiter(head)
+        usual = "\t" if content_suffix(path) in (".tsv", ".tab") else ","
+        split = delimiter or stated or find_delimiter(head, default=usual)
+        reader = csv.reader(file, delimiter=split)
+        if stated:
+            next(reader)  # the line in which Excel says how it separates
         header = _header(path, reader, needed)
         lines: list[int] = []
         rejected: list[RejectedRow] = []
@@ -83,10 +117,21 @@ def read_csv_rows(
         frames = []
         for chunk in _chunks(path, reader, len(header), lines, rejected):
             frames.append(_columns(header, chunk))
-            progress(file.buffer.tell(), total)
+            progress(min(file.buffer.tell(), total), total)
         progress(total, total)
+        remarks = _on_dialect(file.encoding, split, usual)
     table = pl.concat(frames) if frames else _columns(header, [])
-    return Rows(table, lines, rejected)
+    return Rows(table, lines, rejected, remarks)
+
+
+def _on_dialect(encoding: str, delimiter: str, usual: str) -> tuple[Remark, ...]:
+    remarks = []
+    if delimiter != usual:
+        shown = {code: name for name, code in DELIMITERS.items()}.get(delimiter, repr(delimiter))
+        remarks.append(Remark(f"fields are separated by {shown}", 1))
+    if encoding != "utf-8-sig":
+        remarks.append(Remark(f"text read as {encoding}, not UTF-8", 1))
+    return tuple(remarks)
 
 
 def pseudonym(name: str, key: str) -> str:
@@ -261,7 +306,7 @@ class Member(NamedTuple):
 
 def read_json_text(path: Path) -> str:
     """The text of a JSON file; an empty one is an error."""
-    with open_text(path) as file:
+    with open_table_text(path) as file:
         text = file.read()
     if not text.strip():
         raise DataError(f"{path.name} is empty; expected JSON.")
@@ -452,11 +497,11 @@ def classes_among(labels: pl.Series, named: Sequence[str] | None, *, file: str) 
     if len(found) > MOST_CLASSES:
         raise DataError(
             f"{file} holds {len(found):,} different labels, such as {found.min()!r} and "
-            f"{found.max()!r}: too many to be taken for classes. Name the classes (--classes)."
+            f"{found.max()!r}: too many to be taken for classes. Name the classes."
         )
     if len(found) < 2:
         only = f"only the label {found[0]!r}" if len(found) else "no label"
-        raise DataError(f"{file} holds {only}; name all classes (--classes).")
+        raise DataError(f"{file} holds {only}; name all classes.")
     return tuple(sorted_names(found.to_list()))
 
 

@@ -121,13 +121,13 @@ def kind_of(question: Question | None, options: ReadOptions) -> str:
     return kind
 
 
-def preset_question(path: Path, kind: str, classes: Sequence[str] | None) -> Question:
+def preset_question(file: str, kind: str, classes: Sequence[str] | None) -> Question:
     """The preset question; for most kinds somebody has to say what the classes are."""
     if classes is None:
         example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})
         raise DataError(
-            f"It is not known which classes the answers in {path.name} are about. Name them "
-            f"(--classes), or write {question_file(path).name} beside it, as in {example}."
+            f"It is not known which classes the answers in {file} are about. Name them, or "
+            f"write {question_file(Path(file)).name} beside it, as in {example}."
         )
     return ask(kind, classes)
 
