@@ -231,7 +231,9 @@ def looks_like_times(values: pl.Series) -> bool:
     if values.dtype.is_temporal():
         return True
     texts = values.drop_nulls().head(100).cast(pl.String, strict=False)
-    dates = texts.str.contains(r"^\s*\d{4}-\d\d?-\d\d?|^\s*\d{1,2}[./]\d{1,2}[./]\d{2,4}|^\s*1\d{9}")
+    dates = texts.str.contains(
+        r"^\s*\d{4}-\d\d?-\d\d?|^\s*\d{1,2}[./]\d{1,2}[./]\d{2,4}|^\s*1\d{9}"
+    )
     return bool(len(texts)) and (dates.mean() or 0) > 0.5  # type: ignore[operator]
 
 

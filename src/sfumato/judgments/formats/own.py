@@ -200,10 +200,11 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     """
     stored, steps = read_beside(path)
     question = _named_question(path, stored, options) or stored_question(path, stored, options)
+    rows = _rows(path, options)
     files = [file for file in (path, options.question_file) if file is not None]
     read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
     return judgments_of_rows(
-        _rows(path, options), options, file=path.name, question=question, provenance=(*steps, read)
+        rows, options, file=path.name, question=question, provenance=(*steps, read)
     )
 
 

@@ -37,6 +37,7 @@ from sfumato.judgments.formats.reading import (
     read_json_text,
     sound_rows,
 )
+from sfumato.judgments.formats.records import check_crossing
 from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
@@ -675,6 +676,12 @@ def read_peerannot(path: Path, options: ReadOptions) -> Judgments:
                 f"{path.name}, line {line}: task {task!r} holds {json.dumps(answers)[:60]}, "
                 'expected workers and their labels as in {"3": 1, "17": 0}.'
             )
+        if any(isinstance(label, dict) for label in answers.values()):
+            raise DataError(
+                f"{path.name}, line {line}: {task!r} is a record with the fields "
+                f"{', '.join(repr(name[:30]) for name in list(answers)[:6])}, not a task with "
+                'workers and their labels as in {"3": 1, "17": 0}. It is another format.'
+            )
         for worker, label in answers.items():
             if (named := plain_text(label)) is None:
                 rejected.append(_unusable(path, line, task, worker, label))
@@ -682,6 +689,7 @@ def read_peerannot(path: Path, options: ReadOptions) -> Judgments:
                 votes.append((task, worker, named))
                 lines.append(line)
     options.progress(len(text), len(text))
+    check_crossing(votes, path.name)
     return judgments_of_choices(
         path,
         pl.DataFrame(

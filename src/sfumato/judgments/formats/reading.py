@@ -124,6 +124,17 @@ def read_csv_rows(
     return Rows(table, lines, rejected, remarks)
 
 
+def read_csv_head(path: Path, *, delimiter: str | None = None) -> list[str]:
+    """The names of the columns of a text table."""
+    with open_table_text(path) as file:
+        head = file.read(HEAD)
+    split = delimiter or stated_delimiter(head) or find_delimiter(head)
+    reader = csv.reader(head.splitlines(True), delimiter=split)
+    if stated_delimiter(head):
+        next(reader)
+    return _header(path, reader, ())
+
+
 def _on_dialect(encoding: str, delimiter: str, usual: str) -> tuple[Remark, ...]:
     remarks = []
     if delimiter != usual:

@@ -51,24 +51,24 @@ def content_suffix(path: Path) -> str:
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, or the one file inside a compressed one; the first bytes tell which."""
     try:
-        with path.open("rb") as file:
-            start = file.read(6)
-        if start.startswith(b"\x1f\x8b"):
-            opened: IO[bytes] = gzip.open(path)  # type: ignore[assignment]
-        elif start.startswith(b"BZh"):
-            opened = bz2.open(path)
-        elif start.startswith(b"\xfd7zXZ\x00"):
-            opened = lzma.open(path)
-        elif start.startswith(b"PK\x03\x04"):
-            opened = _only_member(path)
-        else:
-            opened = path.open("rb")
-        with opened:
+        with _open_archive(path) as opened:
             yield opened
     except OSError as error:
         raise DataError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except (EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise DataError(f"{path.name} is a damaged archive: {error}.") from None
+
+
+def _open_archive(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        start = file.read(6)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.open(path)  # type: ignore[return-value]
+    if start.startswith(b"BZh"):
+        return bz2.open(path)
+    if start.startswith(b"\xfd7zXZ\x00"):
+        return lzma.open(path)
+    return _only_member(path) if start.startswith(b"PK\x03\x04") else path.open("rb")
 
 
 def _only_member(path: Path) -> IO[bytes]:
@@ -113,6 +113,8 @@ def _find_encoding(file: IO[bytes], name: str) -> str:
         for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
             if zeros.count(0) > 0.8 * len(zeros):
                 return encoding
+    if head.count(0) > 0.1 * len(head):
+        raise DataError(f"{name} is not UTF-8 text but bytes of something else.")
     decoder = codecs.getincrementaldecoder("utf-8")()
     first = block
     try:
