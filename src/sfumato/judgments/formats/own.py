@@ -446,7 +446,9 @@ def _preset(file: str, kind: str, answers: pl.Series, options: ReadOptions) -> Q
     if kind == "choose-one" and classes is None:
         labels = [json.loads(text) for text in answers.drop_nulls().unique()]
         storable = [label for label in labels if is_utf8(label)]
-        classes = classes_among(pl.Series(storable, dtype=pl.String), None, file=file)
+        classes = classes_among(
+            pl.Series(storable, dtype=pl.String), None, file=file, answers=answers.count()
+        )
     return preset_question(file, kind, classes)
 
 
