@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from sfumato.errors import DataError
 from sfumato.frames import to_frame
 from sfumato.judgments.comparisons import Comparisons
-from sfumato.judgments.formats.columns import ROLES, ColumnError
+from sfumato.judgments.formats.columns import ROLES
 from sfumato.judgments.formats.datasets import (
     read_cifar10h,
     read_cifar10n,
@@ -41,6 +41,7 @@ from sfumato.judgments.formats.reading import (
     PSEUDONYMS,
     Key,
     ReadOptions,
+    UnclearSource,
     pseudonym,
     pseudonymous,
     read_classes,
@@ -285,9 +286,11 @@ def _read_file(path: Path, format: str | None, options: ReadOptions) -> Readable
     try:
         name = format or _guessed(path, options)
         found = _reader(name, options)(path, _before_renaming(options))
-    except ColumnError as error:
+    except UnclearSource as error:
         raise (
-            error if path.stem in str(error) else ColumnError(f"{path.name}: {error}", error.role)
+            error
+            if path.stem in str(error)
+            else UnclearSource(f"{path.name}: {error}", *error.options)
         ) from None
     except DataError as error:
         if path.stem in str(error):

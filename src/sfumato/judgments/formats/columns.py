@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from sfumato.errors import DataError
-from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.reading import ReadOptions, UnclearSource
 
 Role = Literal["item", "annotator", "answer", "at", "seconds"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -101,14 +100,6 @@ _NUMBERED = re.compile(
 )
 
 
-class ColumnError(DataError):
-    """It is not known which column has a role; the user can say it."""
-
-    def __init__(self, message: str, role: Role) -> None:
-        super().__init__(message)
-        self.role: Role = role
-
-
 @dataclass(frozen=True)
 class Columns:
     """Which column of a table has which role; those that the user named are not guessed."""
@@ -164,7 +155,7 @@ def find_columns(table: pl.DataFrame, options: ReadOptions, *, file: str) -> Col
     twice = [name for name in named.values() if list(named.values()).count(name) > 1]
     if twice:
         roles = [role for role, name in named.items() if name == twice[0]]
-        raise ColumnError(
+        raise UnclearSource(
             f"{file}: column {twice[0]!r} cannot be both {MEANING[roles[0]]} and "
             f"{MEANING[roles[1]]}.",
             roles[1],
@@ -189,7 +180,7 @@ def _existing(table: pl.DataFrame, name: str, role: Role, file: str) -> str:
         return alike[0]
     near = get_close_matches(name, table.columns, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ColumnError(
+    raise UnclearSource(
         f"{file} has no column {name!r}, named as {MEANING[role]}.{hint} "
         f"Its columns are {', '.join(map(repr, table.columns[:20]))}.",
         role,
@@ -253,7 +244,7 @@ def _only_one(table: pl.DataFrame, fitting: list[str], role: Role, file: str) ->
         pairs = table.select(first, other).unique()
         if len(pairs) != pairs[first].n_unique() or len(pairs) != pairs[other].n_unique():
             columns = " and ".join(map(repr, (first, other)))
-            raise ColumnError(
+            raise UnclearSource(
                 f"{file}: both columns {columns} could be {MEANING[role]}. Say which of them is.",
                 role,
             )

@@ -19,7 +19,6 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.clock import to_iso, to_seconds
 from sfumato.judgments.formats.columns import (
     MEANING,
-    ColumnError,
     Columns,
     Role,
     compact,
@@ -30,6 +29,7 @@ from sfumato.judgments.formats.own import judgments_of_rows, read_parquet_rows
 from sfumato.judgments.formats.reading import (
     ReadOptions,
     Rows,
+    UnclearSource,
     read_csv_rows,
     tidy_ids,
 )
@@ -189,13 +189,13 @@ def _read_long(
 ) -> Judgments:
     item, answer = columns.get("item"), columns.get("answer")
     if answer is None:
-        raise ColumnError(
+        raise UnclearSource(
             f"{file} has no column that is named like an answer; its columns are "
             f"{_listed(rows.table.columns)}. Say which column is the answer.",
             "answer",
         )
     if item is None:
-        raise ColumnError(
+        raise UnclearSource(
             f"{file} has no column that is named like an item; its columns are "
             f"{_listed(rows.table.columns)}. Say which column is the item.",
             "item",
@@ -437,7 +437,7 @@ def _item_column(table: pl.DataFrame, columns: Columns, file: str) -> Columns:
     numbers = to_numbers(values.drop_nulls())
     measured = not numbers.null_count() and bool((numbers % 1 != 0).any())
     if first in columns.named.values() or values.null_count() or measured:
-        raise ColumnError(
+        raise UnclearSource(
             f"{file} has no column that is named like an item; its columns are "
             f"{_listed(table.columns)}. Say which column is the item.",
             "item",

@@ -21,6 +21,7 @@ from sfumato.judgments.formats.reading import (
     Flaw,
     Key,
     ReadOptions,
+    UnclearSource,
     classes_among,
     clean_id,
     elements,
@@ -131,10 +132,11 @@ def _about_one(
     if len(used) <= 1:
         return list(marks), []
     if len(fitting) != 1:
-        raise DataError(
+        raise UnclearSource(
             f"{path.name} holds answers to {len(used)} questions: "
             f"{', '.join(map(repr, sorted(used)))}. Name the classes of one of them"
-            + ("; those given fit none." if classes is not None and not fitting else ".")
+            + ("; those given fit none." if classes is not None and not fitting else "."),
+            "classes",
         )
     remarks = [
         Remark(f"question {name!r} left out", sum(mark.asked == name for mark in marks))
@@ -351,10 +353,11 @@ def _controls(path: Path, tasks: Sequence[Any], classes: Sequence[str] | None) -
         or all(isinstance(value, str) and value in (classes or ()) for value in values)
     ]
     if records and not controls:
-        raise DataError(
+        raise UnclearSource(
             f"{path.name} is a JSON-MIN export, which does not say which of its fields "
             f"({', '.join(map(repr, found))}) is the answer. Name the classes, or export "
-            "as JSON."
+            "as JSON.",
+            "classes",
         )
     return controls
 

@@ -47,6 +47,16 @@ PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[\w.+-]+@[\w-]+(?:\.[\w-
 
 csv.field_size_limit(2**31 - 1)
 
+
+class UnclearSource(DataError):
+    """What a file or table holds cannot be told; naming one of ``options`` would settle it."""
+
+    def __init__(self, message: str, *options: str) -> None:
+        super().__init__(message)
+        self.options = options
+        """Fields of ``ReadOptions``, or "format"."""
+
+
 CHUNK = 10_000
 """Rows turned into columns at a time: few enough that Python's garbage collector lets them be."""
 
@@ -545,14 +555,15 @@ def classes_among(
         return tuple(named)
     found = labels.drop_nulls().unique()
     if len(found) > MOST_CLASSES:
-        raise DataError(
+        raise UnclearSource(
             f"{file} holds {len(found):,} different labels, such as {found.min()!r} and "
-            f"{found.max()!r}: too many to be taken for classes. Name the classes."
+            f"{found.max()!r}: too many to be taken for classes. Name the classes.",
+            "classes",
         )
     _refuse_free_text(found, labels.count() if answers is None else answers, file)
     if len(found) < 2:
         only = f"only the label {found[0]!r}" if len(found) else "no label"
-        raise DataError(f"{file} holds {only}; name all classes.")
+        raise UnclearSource(f"{file} holds {only}; name all classes.", "classes")
     return tuple(sorted_names(found.to_list()))
 
 
@@ -564,10 +575,12 @@ def _refuse_free_text(found: pl.Series, answers: int, file: str) -> None:
     unlike = len(found) > 100 and len(found) > 0.8 * answers
     if long or sentences or unlike:
         longest = found[int(lengths.arg_max() or 0)]
-        raise DataError(
+        raise UnclearSource(
             f"{file} holds {len(found):,} different answers in {answers:,}, such as "
             f"{longest[:60]!r}: free text or ids, not classes that people chose from. Read the "
-            "column of the classes, or name the classes."
+            "column of the classes, or name the classes.",
+            "answer",
+            "classes",
         )
 
 

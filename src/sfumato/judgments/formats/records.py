@@ -16,10 +16,11 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.columns import ColumnError, compact, find_columns, is_summary
+from sfumato.judgments.formats.columns import compact, find_columns, is_summary
 from sfumato.judgments.formats.reading import (
     ReadOptions,
     Rows,
+    UnclearSource,
     classes_among,
     elements,
     is_utf8,
@@ -356,7 +357,7 @@ def _nested_answers(records: Records, options: ReadOptions, file: str) -> str | 
     if not named and not any(one and _all(dict, one) for one in listed):
         usable = [name for name, values in nested.items() if _may_be_counts(values)]
     if len(usable) > 1:
-        raise ColumnError(
+        raise UnclearSource(
             f"{file}: both fields {usable[0]!r} and {usable[1]!r} could be the answers. "
             "Say which of them is.",
             "answer",
@@ -558,7 +559,7 @@ def _item_field(records: Records, options: ReadOptions, file: str) -> str:
     only = ReadOptions(item=options.item)
     found = find_columns(table.select(_but_answers(table, options)), only, file=file).get("item")
     if found is None:
-        raise ColumnError(
+        raise UnclearSource(
             f"{file} has no field that is named like an item; its fields are "
             f"{', '.join(map(repr, plain[:12]))}. Say which of them is the item.",
             "item",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.columns import compact, is_summary, numbered_people
-from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.reading import ReadOptions, UnclearSource
 
 Shape = Literal["people", "counts", "shares", "choices", "sets", "marks"]
 """A column per person; or per class, with votes, shares of one, one 1, several 1s, yes or no."""
@@ -136,11 +136,13 @@ def find_wide(
                 table, pairs, item=item, annotator=annotator, options=options, file=file
             )
         return _numbers_of_nobody(table, pairs, item, options, file)
-    raise DataError(
+    raise UnclearSource(
         f"{file} holds no answers of people that could be told: no column is named like an answer, "
         "and no two columns hold the same kind of answers (one column per person or per class). "
         f"Its columns are {_listed(table.columns)}. Say which column is the answer; a file "
-        "without names of columns in its first row needs them."
+        "without names of columns in its first row needs them.",
+        "answer",
+        "classes",
     )
 
 
@@ -223,11 +225,12 @@ def _by_class(
     if of_one and scale is not None and (filled >= 0).all():
         return Wide("shares", columns, names, scale)
     low, high = np.nanmin(cells), np.nanmax(cells)
-    raise DataError(
+    raise UnclearSource(
         f"{file} holds numbers from {low:g} to {high:g} in the columns {_listed(columns)}, which "
         "are neither votes (whole numbers, one row per item) nor shares that sum to 1 or 100 (one "
         "row per item and person). If people gave these numbers, say which question they answered, "
-        "such as 'sliders'; measurements and features are no answers."
+        "such as 'sliders'; measurements and features are no answers.",
+        "question",
     )
 
 
@@ -246,10 +249,12 @@ def _numbers_of_nobody(
         return _by_class(table, pairs, item=item, annotator=None, options=options, file=file)
     features = [name for name in columns if _FEATURE.fullmatch(compact(name))]
     if features:
-        raise DataError(
+        raise UnclearSource(
             f"{file} is a table of properties ({_listed(columns)}), not of answers: no column is "
             "named like an answer or a class. Say which column is the answer, or which the classes "
-            "are."
+            "are.",
+            "answer",
+            "classes",
         )
     gaps, zeros = bool(np.isnan(cells).any()), bool((cells == 0).any())
     together = _together(filled)
@@ -258,11 +263,13 @@ def _numbers_of_nobody(
         return Wide("people", columns, columns)
     if competing and (filled >= 0).all() and _plausible_votes(filled):
         return Wide("counts", columns, columns)
-    raise DataError(
+    raise UnclearSource(
         f"{file} holds whole numbers in the columns {_listed(columns)}, and it cannot be told "
         "whether a column is a class and its numbers are votes, or a column is a person and its "
         "numbers are answers. Name the classes, or the format: 'counts' for votes, 'cleanlab' for "
-        "one column per person."
+        "one column per person.",
+        "classes",
+        "format",
     )
 
 
@@ -297,10 +304,13 @@ def _marked(
         return Wide("people", names, names)
     if together < COMPETE / (len(names) - 1):
         return Wide("marks", names, names)
-    raise DataError(
+    raise UnclearSource(
         f"{file} holds yes and no in the columns {_listed(names)}, and it cannot be told whether "
         "a column is a class or a person. Name the classes, or the question 'yes-no-unsure', or "
-        "the format 'cleanlab' for one column per person."
+        "the format 'cleanlab' for one column per person.",
+        "classes",
+        "question",
+        "format",
     )
 
 

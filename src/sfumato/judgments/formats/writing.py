@@ -10,7 +10,13 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError, SfumatoError
-from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions, members, read_json_text
+from sfumato.judgments.formats.reading import (
+    PLATFORM_ID,
+    ReadOptions,
+    UnclearSource,
+    members,
+    read_json_text,
+)
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
 from sfumato.judgments.statements import top_choice
@@ -125,9 +131,10 @@ def preset_question(file: str, kind: str, classes: Sequence[str] | None) -> Ques
     """The preset question; for most kinds somebody has to say what the classes are."""
     if classes is None:
         example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})
-        raise DataError(
+        raise UnclearSource(
             f"It is not known which classes the answers in {file} are about. Name them, or "
-            f"write {question_file(Path(file)).name} beside it, as in {example}."
+            f"write {question_file(Path(file)).name} beside it, as in {example}.",
+            "classes",
         )
     return ask(kind, classes)
 
