@@ -3,13 +3,15 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+EXTRAS := learn,boost,tables,onnx,elicit,cluster,report
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test lint bench fuzz docs-check docs-update clean
+.PHONY: help demo test check lint bench fuzz docs-check docs-update clean
 
 help:
 	@echo "make demo         install and run the main job on embedded data"
-	@echo "make test         run all tests"
+	@echo "make test         run the tests, in a few minutes"
+	@echo "make check        run what takes longer: documentation, notebooks, whole studies, clusters"
 	@echo "make lint         ruff and mypy"
 	@echo "make bench        measure against peers (installs crowd-kit and cleanlab)"
 	@echo "make fuzz         thousands of generated requests to the elicitation server"
@@ -20,7 +22,10 @@ demo: .venv/installed
 	$(BIN)/sfumato run digits --output demo-output
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not check"
+
+check: .venv/installed
+	$(BIN)/python -m pytest -n auto --dist worksteal -m check
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -48,9 +53,9 @@ clean:
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[dev,learn,elicit,cluster,report]'
+	$(INSTALL) --editable '.[dev,$(EXTRAS)]'
 	touch $@
 
 .venv/installed-bench: .venv/installed
-	$(INSTALL) --editable '.[dev,learn,elicit,cluster,report,bench]'
+	$(INSTALL) --editable '.[dev,$(EXTRAS),bench]'
 	touch $@

@@ -9,7 +9,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src" / "sfumato"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "names", "provenance", "stats", "scores"),
+    ("errors", "names", "provenance", "frames", "stats", "scores"),
     ("judgments",),
     ("labels",),
     ("planning", "data", "learn", "evaluation"),
@@ -18,10 +18,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
 )
 """A room may import any room of a lower layer; rooms of one layer do not know each other, but the
-first five, which are files of the ground floor."""
+first six, which are files of the ground floor."""
 
 HEAVY_ONLY_IN: dict[str, set[str]] = {
-    "torch": {"learn", "evaluation"},
+    "torch": {"learn", "evaluation", "labels"},  # labels: to_torch
     "matplotlib": {"reporting"},
     "joblib": {"learn"},
     "dask": {"learn"},

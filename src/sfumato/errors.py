@@ -24,3 +24,14 @@ class UnknownName(SfumatoError):
 
 class MissingPackage(SfumatoError):
     """An optional package is not installed."""
+
+
+def missing_package(job: str, package: str, extra: str) -> MissingPackage:
+    """The error of a job that needs a package of an extra, with the line that installs it.
+
+    >>> print(missing_package("Training a network", "torch", "learn"))
+    Training a network needs torch, which is not installed. Install it: pip install 'sfumato[learn]'
+    """
+    return MissingPackage(
+        f"{job} needs {package}, which is not installed. Install it: pip install 'sfumato[{extra}]'"
+    )

@@ -38,6 +38,7 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.tables import load_array
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
+from sfumato.labels.soft_digits import read_table
 from sfumato.names import find
 from sfumato.provenance import Setting, Step, fingerprint_file
 
@@ -639,7 +640,7 @@ def read_digit_images(path: Path) -> ImageSet:
         ),
         classes=DIGITS,
         split=tuple(table["split"].cast(pl.String).to_list()),
-        provenance=(Step("load soft-digits", {}, {path.name: fingerprint_file(path)}),),
+        provenance=(Step("load soft-digits", {}, {path.name: read_table(path).fingerprint}),),
     )
 
 
@@ -663,16 +664,13 @@ def read_original_labels(path: Path) -> LabelSet:
         _digit_probs(value, f"{path.name}, row {row + 1}")
         for row, value in enumerate(table["original_labels"].to_list())
     ]
-    step = Step("read original labels", {}, {path.name: fingerprint_file(path)})
+    step = Step("read original labels", {}, {path.name: read_table(path).fingerprint})
     items = tuple(table["indices"].cast(pl.String).to_list())
     return LabelSet(items, DIGITS, np.stack(probs), provenance=(step,))
 
 
 def _digit_table(path: Path, needed: tuple[str, ...] = DIGIT_COLUMNS) -> pl.DataFrame:
-    try:
-        table = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    table = read_table(path).columns
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise DataError(f"{path.name} has no column {missing[0]!r}; needed are {needed}.")

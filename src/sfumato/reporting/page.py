@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from sfumato.provenance import Provenance, Setting, Step, from_json
 from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
-from sfumato.reporting.text import Finding, interval, number, seeds_text, signed_number
+from sfumato.reporting.text import Finding, interval, number, over_text, seeds_text, signed_number
 from sfumato.scores import Estimate, metric_words
 
 # Turn scores into tables for a reader: values with intervals, and how each was computed.
@@ -159,7 +159,7 @@ def _made(
 def _basis(behind: Sequence[Estimate]) -> str:
     items = sorted({one.items for one in behind if one.items})
     seeds = {seed for one in behind for seed in one.seeds}
-    over = sorted({one.over for one in behind if one.over})
+    over = over_text(one.over for one in behind)
     parts = []
     if items:
         most = f"{items[-1]:,}"
@@ -169,7 +169,7 @@ def _basis(behind: Sequence[Estimate]) -> str:
     if seeds:
         parts.append(seeds_text(seeds))
     if over:
-        parts.append(f"in brackets the 95 % interval over {' or '.join(over)}")
+        parts.append(f"in brackets the 95 % interval over {over}")
     return f"{'; '.join(parts)}." if parts else ""
 
 

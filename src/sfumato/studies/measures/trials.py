@@ -4,9 +4,11 @@ Every measure of trained networks begins here, so that all of them leave out the
 the same arms and make their rows alike.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations, product
+from itertools import product
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +44,24 @@ def venues(data: StudyData, predictions: Predictions) -> Iterator[Venue]:
 def pairs(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
     """The arms whose differences are told, (first, second) for first minus second.
 
-    All of them both ways, or every arm minus each control; of two controls the later minus the
-    earlier.
+    Those of all arms, or those to the controls, each pair once (``scores.turned``).
     """
-    if study.pairs == "all":
-        return list(permutations(arms, 2))
-    order = {control: at for at, control in enumerate(study.controls)}
-    return [
-        (arm, control)
-        for arm, control in product(arms, study.controls)
-        if control in arms and order.get(arm, len(order)) > order[control]
-    ]
+    every = every_pair(study, arms)
+    match study.pairs:
+        case "all":
+            return every
+        case "controls":
+            return [pair for pair in every if pair[1] in study.controls]
+        case _:
+            assert_never(study.pairs)
+
+
+def every_pair(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two arms once: an arm minus a control, else the later minus the earlier one."""
+    controls = [control for control in study.controls if control in arms]
+    ordered = [*controls, *(arm for arm in arms if arm not in controls)]
+    place = {arm: at for at, arm in enumerate(ordered)}
+    return [(arm, second) for arm, second in product(arms, ordered) if place[arm] > place[second]]
 
 
 def arm_trials(
@@ -155,17 +164,25 @@ def beliefs_by_seed(
 ) -> dict[int, LabelSet]:
     """What an arm's networks believe of the first test, by seed, the folds of each together.
 
-    Seeds of which a fold failed, and those that were tested on other items than the first, are left
-    out: nothing here could pair them.
+    Seeds of which a fold failed are left out. Every seed may have been tested on other items.
     """
     test = data.study.tests[0]
     venue = Venue(test.part, test.against[0], network)
-    found = {
+    return {
         seed: _joined([run.beliefs(test.part) for run in runs])
         for seed, runs in whole_seeds(predictions, arm, venue).items()
     }
-    first = next(iter(found.values()), None)
-    return {s: one for s, one in found.items() if first is not None and one.items == first.items}
+
+
+def shared_items(tested: Iterable[Iterable[tuple[str, ...]]]) -> tuple[str, ...]:
+    """The test that most arms have, given the tests of each arm's trainings; the earliest of
+    several.
+
+    Where every seed has a test of its own and some trainings failed, what shows arms side by side
+    is about these: the first training of one arm may have seen other items than that of another.
+    """
+    counted = Counter(items for arm in tested for items in dict.fromkeys(arm))
+    return max(counted, key=lambda items: counted[items], default=())
 
 
 def _joined(folds: Sequence[LabelSet]) -> LabelSet:
