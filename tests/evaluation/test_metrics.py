@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sfumato.evaluation.metrics import (
     METRICS,
-    SMALLEST,
     Scorer,
     classwise_calibration,
     ece,
@@ -17,7 +16,7 @@ from sfumato.evaluation.metrics import (
     rms_calibration_published,
     worst_class_accuracy,
 )
-from sfumato.labels.compare import entropy_correlation
+from sfumato.labels.compare import SMALLEST, entropy_correlation
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Better, metrics
 
