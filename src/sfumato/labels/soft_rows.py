@@ -13,6 +13,7 @@ from typing import Any, Literal, assert_never, get_args
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from sfumato.errors import DataError
 from sfumato.frames import is_table, to_frame
@@ -188,6 +189,8 @@ def split_ids(
     >>> split_ids([[1.0, 2.0]])
     (None, [[1.0, 2.0]])
     """
+    if issparse(features):  # one kind of sparse matrix is a dict
+        return None, features
     if isinstance(features, Mapping):
         if ID_COLUMN not in features:
             return tuple(map(str, features)), np.array([*features.values()])
@@ -231,7 +234,7 @@ def _read(
 def _is_wide(targets: Any) -> bool:
     """A table of several columns; one column alone is a list of class labels."""
     single = isinstance(targets, pl.Series) or getattr(targets, "ndim", 2) == 1
-    return not single and is_table(targets)
+    return not single and not issparse(targets) and is_table(targets)
 
 
 def _read_crowd(crowd: CrowdLabels, number: int | None) -> SoftRows:
@@ -265,7 +268,7 @@ def _table_parts(
 def _read_array(targets: Any, classes: Sequence[Hashable] | None, unstated: Unstated) -> SoftRows:
     if isinstance(targets, np.ma.MaskedArray):
         targets = targets.astype(np.float64).filled(np.nan)
-    elif hasattr(targets, "toarray"):  # sparse
+    elif issparse(targets):
         targets = targets.toarray()
     values = np.asarray(targets)
     if values.ndim == 1 and (values.dtype.kind != "f" or (values == np.rint(values)).all()):

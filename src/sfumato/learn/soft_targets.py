@@ -76,7 +76,7 @@ class SoftTargets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = SoftTargets(LogisticRegression()).fit(X, [[1, 0], [0.7, 0.3], [0.4, 0.6], [0, 1]])
     >>> model.predict_proba([[1.5]]).round(3)
-    array([[0.528, 0.472]])
+    array([[0.53, 0.47]])
     """
 
     def __init__(
