@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.errors import DataError
 from sfumato.reporting.page import Table, markdown_table, render_markdown
 from sfumato.studies.results import CONTROLS, result_page, run_size, scoreboard, write_results
