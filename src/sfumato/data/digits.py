@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data.images import ImageSet, decode_picture
+from sfumato.data.images import ImageSet
 from sfumato.data.own import fill_splits
 from sfumato.data.registry import find_dataset
 from sfumato.errors import DataError
+from sfumato.items.pictures import decode_picture
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step, fingerprint_file
 
