@@ -32,7 +32,7 @@ def load_own(
     in colour.
     """
     table = _table(labels_table)
-    names, read = open_pictures(path)
+    names, _, read = open_pictures(path)
     items = table["item"].to_list()
     members = _matched(items, names, table=labels_table, pictures=path)
     images = stack_pictures([read_picture(read, member, path) for member in members], members, size)

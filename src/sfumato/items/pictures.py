@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from sfumato.errors import DataError
 
 ENDINGS = (".png", ".jpg", ".jpeg")
+
 Size = tuple[int, int]
 """Height and width in pixels."""
 
@@ -23,31 +25,44 @@ Read = Callable[[str], bytes]
 """The content of a picture's file by its path within the folder or archive."""
 
 
-def open_pictures(path: Path) -> tuple[list[str], Read]:
-    """The paths of all pictures in a folder or zip archive, and how to read one."""
+class PictureFiles(NamedTuple):
+    """What lies in a folder or zip archive, and how to read it."""
+
+    names: list[str]
+    """The paths of all pictures, in order."""
+    others: list[str]
+    """The paths of all other files but hidden ones."""
+    read: Read
+
+
+def open_pictures(path: Path) -> PictureFiles:
+    """The pictures in a folder or zip archive."""
     if path.is_dir():
         files = [file for file in path.rglob("*") if file.is_file()]
         names = [file.relative_to(path).as_posix() for file in files]
-        return _wanted(names), lambda name: (path / name).read_bytes()
+        return PictureFiles(*_sorted_out(names), lambda name: (path / name).read_bytes())
     try:
         with zipfile.ZipFile(path) as archive:
-            names = _wanted(archive.namelist())
-            content = {name: archive.read(name) for name in names}
-        return names, content.__getitem__
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+            pictures, others = _sorted_out(names)
+            content = {name: archive.read(name) for name in pictures}
+        return PictureFiles(pictures, others, content.__getitem__)
     except OSError as error:
         raise DataError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
         raise DataError(f"{path.name} is no readable zip archive: {error}.") from None
 
 
-def _wanted(names: Sequence[str]) -> list[str]:
+def _sorted_out(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Pictures, and what is none."""
     # macOS puts files called ._name and folders __MACOSX beside the real ones
-    return sorted(
+    shown = [
         name
-        for name in names
-        if name.lower().endswith(ENDINGS)
-        and not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
-    )
+        for name in sorted(names)
+        if not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    ]
+    pictures = [name for name in shown if name.lower().endswith(ENDINGS)]
+    return pictures, [name for name in shown if not name.lower().endswith(ENDINGS)]
 
 
 def read_picture(read: Read, member: str, path: Path) -> NDArray[np.uint8]:
@@ -73,7 +88,7 @@ def stack_pictures(
             height, width = picture.shape[:2]
             raise DataError(
                 f"{member} has {height} × {width} pixels, but {members[0]} has {first[0]} × "
-                f"{first[1]}. Give `size` to have all resized."
+                f"{first[1]}. Name a size to have all resized."
             )
     channels = max(picture.shape[2] for picture in pictures)
     stacked = np.empty((len(pictures), *first, channels), dtype=np.uint8)
