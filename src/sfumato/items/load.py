@@ -94,11 +94,25 @@ def load_items(
     return _from_array(_as_array(source), ids, "The array", (Step("load items"),))
 
 
+def holds_pictures(source: object) -> bool:
+    """Whether the source is a folder or zip archive."""
+    if not isinstance(source, str | Path):
+        return False
+    return Path(source).is_dir() or str(source).lower().endswith(".zip")
+
+
+def holds_table(source: object) -> bool:
+    """Whether the source is a table, or a file of one."""
+    if isinstance(source, str | Path):
+        return str(source).lower().endswith(TABLES)
+    return is_table(source)
+
+
 def _from_path(path: Path, item: str, options: Mapping[str, Any]) -> Items:
     if not path.exists():
         raise DataError(f"There is no file or folder {path}.")
     name = path.name.lower()
-    if path.is_dir() or name.endswith(".zip"):
+    if holds_pictures(path):
         _refuse_unused(f"pictures ({path.name})", options, used=("naming", "size"))
         return _from_pictures(path, options["naming"], options["size"])
     step = (Step("load items", {}, {path.name: fingerprint_file(path)}),)
