@@ -25,6 +25,12 @@ SOURCES = (
 TABLES = (".csv", ".csv.gz", ".tsv", ".parquet")
 ID_ARRAYS = ("ids", "items", "item")
 """What the array of ids in an ``.npz`` file may be called."""
+ONLY_FOR = {
+    "ids": "ids of rows are given for arrays only",
+    "columns": "columns are chosen from tables only",
+    "naming": "only files are called by path, name or stem",
+    "size": "only files of pictures are resized",
+}
 NO_NUMBERS = ("annotator", "class", "label", "split", "target")
 """Columns that are hardly meant as one of an item's numbers, although they may hold numbers."""
 
@@ -79,18 +85,18 @@ def load_items(
     if isinstance(source, str | Path):
         return _from_path(Path(source), item, options)
     if isinstance(source, Items):
-        return _using(source, "items", options)
+        return _using(source, options)
     if isinstance(source, _ImageSet):
         return _from_set(source, source.images, "images", options)
     if isinstance(source, _FeatureSet):
         return _from_set(source, source.features, "vectors", options)
     if is_table(source) and (not isinstance(source, Mapping) or item in source):
-        _refuse_unused("a table", options, used=("columns",))
+        _refuse_unused("A table", options, used=("columns",))
         return _from_table(source, "The table", item, columns, (Step("load items"),))
     if isinstance(source, Mapping):
-        _refuse_unused("a dict of arrays", options)
+        _refuse_unused("A dict of arrays", options)
         return _from_dict(source)
-    _refuse_unused("an array", options, used=("ids",))
+    _refuse_unused("An array", options, used=("ids",))
     return _from_array(_as_array(source), ids, "The array", (Step("load items"),))
 
 
@@ -113,7 +119,7 @@ def _from_path(path: Path, item: str, options: Mapping[str, Any]) -> Items:
         raise DataError(f"There is no file or folder {path}.")
     name = path.name.lower()
     if holds_pictures(path):
-        _refuse_unused(f"pictures ({path.name})", options, used=("naming", "size"))
+        _refuse_unused(f"The folder or archive {path.name}", options, used=("naming", "size"))
         return _from_pictures(path, options["naming"], options["size"])
     step = (Step("load items", {}, {path.name: fingerprint_file(path)}),)
     if name.endswith((".npy", ".npz")):
@@ -128,18 +134,18 @@ def _from_path(path: Path, item: str, options: Mapping[str, Any]) -> Items:
 def _refuse_unused(what: str, options: Mapping[str, Any], *, used: Sequence[str] = ()) -> None:
     for name, value in options.items():
         if value is not None and name not in used:
-            raise DataError(f"{what[0].upper()}{what[1:]} cannot be read with {name} of one's own.")
+            raise DataError(f"{what} cannot be read so: {ONLY_FOR[name]}.")
 
 
-def _using(items: Items, what: str, options: Mapping[str, Any]) -> Items:
-    _refuse_unused(what, options)
+def _using(items: Items, options: Mapping[str, Any]) -> Items:
+    _refuse_unused("What is loaded already", options)
     return items
 
 
 def _from_set(
     source: _ImageSet | _FeatureSet, contents: NDArray[Any], kind: Kind, options: Mapping[str, Any]
 ) -> Items:
-    _refuse_unused("a data set", options)
+    _refuse_unused("A data set", options)
     provenance: Provenance = getattr(source, "provenance", ())
     return Items(source.items, contents, kind, provenance=(*provenance, Step("load items")))
 

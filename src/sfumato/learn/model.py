@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sfumato.learn.augment import Augmentation
     from sfumato.learn.examples import Examples
     from sfumato.learn.fit import Presentation
-    from sfumato.learn.train import Optimizer, Recipe, TrainedNetwork
+    from sfumato.learn.train import Recipe, TrainedNetwork
 
 FORM = 1
 """The form of the files, counted up when it changes."""
@@ -134,7 +134,7 @@ class Model:
         _require_torch("Predicting with a network")
         from sfumato.learn.examples import device_named, predict, repeatable
 
-        shown = self._fitting(self._loaded(items))
+        shown = self._fitting(self.read_items(items))
         place = device_named(device)
         with repeatable(place, 0):  # as when it was trained: bits depend on threads
             beliefs = predict(self._network(place), as_examples(shown), self.classes)
@@ -146,6 +146,17 @@ class Model:
         }
         return replace(beliefs, provenance=(*self.provenance, Step("predict", about)))
 
+    def read_items(self, source: object, *, item: str = "item") -> Items:
+        """Items as the model needs them: pictures in its size, of a table its columns.
+
+        ``item`` is the column of ids in a table.
+        """
+        if holds_pictures(source):
+            return load_items(source, size=self.size)
+        if self.columns and holds_table(source):
+            return load_items(source, item=item, columns=self.columns)
+        return load_items(source, item=item)
+
     def save(self, path: Path | str) -> Path:
         """Write weights as safetensors and everything else as JSON; returns where.
 
@@ -155,7 +166,7 @@ class Model:
         _require_safetensors("Saving a model")
         from safetensors.numpy import save_file
 
-        weights, about = _places(Path(path))
+        weights, about = model_files(Path(path))
         weights.parent.mkdir(parents=True, exist_ok=True)
         part = weights.with_name(f".{weights.name}.part")
         arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
@@ -273,13 +284,6 @@ class Model:
             self.network, self._image_shape, self.classes, self.weights, device
         ).eval()
 
-    def _loaded(self, source: object) -> Items:
-        if holds_pictures(source):
-            return load_items(source, size=self.size)
-        if self.columns and holds_table(source):
-            return load_items(source, columns=self.columns)
-        return load_items(source)
-
     def _fitting(self, items: Items) -> Items:
         """The items in the form that was learnt, under the names that labels would use."""
         if items.kind == self.kind == "images" and items.shape == (*self.shape[:2], 1):
@@ -317,12 +321,12 @@ def train(
     epochs: int = 60,
     batch_size: int = 64,
     learning_rate: float | None = None,
-    optimizer: "Optimizer" = "adam",
+    optimizer: str = "adam",
     weight_decay: float = 0.0,
-    augment: "Sequence[Augmentation]" = (),
+    augment: str | Sequence[str] = (),
     validation: float | Sequence[Id] | None = None,
     patience: int | None = 10,
-    presentation: "Presentation" = "fixed",
+    presentation: str = "fixed",
     seed: int = 0,
     device: str = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -350,33 +354,57 @@ def train(
     _require_torch("Training a network")
     _require_safetensors("Training a network")
     from sfumato.learn.examples import device_named
-    from sfumato.learn.train import Recipe
+    from sfumato.learn.fit import Presentation
+    from sfumato.learn.networks import NETWORKS
+    from sfumato.learn.train import Optimizer, Recipe
 
+    if network is not None:
+        find(NETWORKS, network, what="network")  # before anything is read
     place = device_named(device)
+    shown = _option(presentation, Presentation, "presentation")
+    changes = _changes(augment)
+    _require_numbers(seed, patience)
     loaded = load_items(items)
-    known = _labels(labels, presentation)
+    known = _labels(labels, shown)
     joined = join_labels(loaded, _labelled(known))
     network = _suitable_network(joined.items, network)
-    if augment and joined.items.kind != "images":
-        raise DataError(f"Vectors cannot be changed by {augment[0]!r}; only images can.")
+    if changes and joined.items.kind != "images":
+        raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
     learnt, chosen, notes = _parts(joined.items, known, validation, seed)
     rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
     recipe = Recipe(
         network=network,
         epochs=epochs,
         batch_size=batch_size,
-        optimizer=optimizer,
+        optimizer=_option(optimizer, Optimizer, "optimizer"),
         learning_rate=rate if learning_rate is None else learning_rate,
         weight_decay=weight_decay,
         stop_after=patience if chosen else None,
         weights="best" if chosen else "last",
-        augment=tuple(augment),
+        augment=changes,
         seed=seed,
     )
-    trained = _fit(recipe, joined.items, known, learnt, chosen, presentation, place, progress)
-    return _finished(
-        trained, recipe, joined, known, presentation, (len(learnt), len(chosen)), notes
-    )
+    trained = _fit(recipe, joined.items, known, learnt, chosen, shown, place, progress)
+    return _finished(trained, recipe, joined, known, shown, (len(learnt), len(chosen)), notes)
+
+
+def _option(name: str, options: Any, what: str) -> Any:
+    """The option of that name; a wrong one is an error with the nearest."""
+    return find({option: option for option in get_args(options)}, name, what=what)
+
+
+def _changes(augment: str | Sequence[str]) -> "tuple[Augmentation, ...]":
+    from sfumato.learn.augment import Augmentation
+
+    names = (augment,) if isinstance(augment, str) else augment
+    return tuple(_option(name, Augmentation, "augmentation") for name in names)
+
+
+def _require_numbers(seed: int, patience: int | None) -> None:
+    if seed < 0:
+        raise DataError(f"The seed must be a whole number from 0 up, not {seed}.")
+    if patience is not None and patience < 1:
+        raise DataError(f"The patience must be at least 1 epoch, not {patience}.")
 
 
 def as_examples(items: Items) -> "Examples":
@@ -416,7 +444,6 @@ def _suitable_network(items: Items, name: str | None) -> str:
     elif name is None:
         small = min(items.shape[:2]) < NETWORKS[IMAGES_NETWORK].smallest_side
         name = VECTORS_NETWORK if small else IMAGES_NETWORK
-    find(NETWORKS, name, what="network")
     return name
 
 
@@ -555,8 +582,8 @@ def _in_columns(items: Items, columns: tuple[str, ...]) -> Items:
     return replace(items, contents=items.contents[:, places], columns=columns)
 
 
-def _places(path: Path) -> tuple[Path, Path]:
-    """Where weights and description of a model lie."""
+def model_files(path: Path) -> tuple[Path, Path]:
+    """Where the weights and the description of a model are written."""
     if path.suffix in (".safetensors", ".json"):
         return path.with_suffix(".safetensors"), path.with_suffix(".json")
     return path / "model.safetensors", path / "model.json"
@@ -564,7 +591,7 @@ def _places(path: Path) -> tuple[Path, Path]:
 
 def _found(path: Path) -> tuple[Path, Path]:
     beside = path.with_name(f"{path.name}.safetensors")
-    weights, about = _places(beside if beside.is_file() and not path.is_dir() else path)
+    weights, about = model_files(beside if beside.is_file() and not path.is_dir() else path)
     for file in (about, weights):
         if not file.is_file():
             inside = sorted(path.rglob("*.safetensors")) if path.is_dir() else []
