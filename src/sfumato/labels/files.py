@@ -14,9 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.frames import to_frame
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
 from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.names import sorted_names
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
 # Read the tables and arrays that labels and predictions are stored in, before they mean anything.
@@ -45,13 +47,17 @@ def read_item_table(path: Path, *, what: str) -> pl.DataFrame:
 
 def with_numbers(path: Path, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """The table with the columns ``names`` as numbers; a cell that is none is an error."""
+    return _numbers(path.name, table, names)
+
+
+def _numbers(where: str, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     numbers = table.with_columns(pl.col(names).cast(pl.Float64, strict=False))
     for name in names:
         lost = numbers[name].is_null()
         if lost.any():
             row = int(lost.arg_max() or 0)
             raise DataError(
-                f"{path.name}, row {row + 1} (item {table['item'][row]!r}), column {name!r}: "
+                f"{where}, row {row + 1} (item {table['item'][row]!r}), column {name!r}: "
                 f"{table[name][row]!r} is no number."
             )
     return numbers
@@ -70,6 +76,9 @@ def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
 # Read and write labels: ``item`` (and ``annotator``), then one column per class.
 
 SUFFIXES = (".parquet", ".csv")
+
+LABEL_COLUMNS = ("label", "class", "original")
+"""A table of hard labels has one of these beside ``item``, holding names of classes."""
 
 
 def check_output(path: Path) -> None:
@@ -98,39 +107,46 @@ def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
     _beside(path).write_text(json.dumps(beside, indent=1) + "\n", encoding="utf-8")
 
 
-def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet:
+def read_labels(source: object, *, classes: Sequence[str] | None = None) -> LabelSet:
     """Read labels or predictions: ``.parquet``, ``.csv``, ``.npz``, ``.npy`` or ``.json``.
 
-    A file with several rows per item (per annotator) is averaged. Arrays without names get the
-    items "0", "1", … and the given ``classes``.
+    A table of any known library is read like a file. Several rows per item (per annotator) are
+    averaged. Arrays without names get the items "0", "1", … and the given ``classes``. A table of
+    hard labels has the columns ``item`` and ``label``, which holds the names of classes.
+
+    >>> read_labels({"item": [7, 8], "cat": [1, 0.25], "dog": [0, 0.75]}).items
+    ('7', '8')
+    >>> read_labels({"item": [7, 8], "label": ["dog", "cat"]}).probs.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
-    if path.suffix in (".npy", ".npz"):
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is not None and path.suffix in (".npy", ".npz"):
         return _from_array(path, classes)
-    crowd = read_crowd_labels(path, classes=classes)
+    crowd = read_crowd_labels(source, classes=classes)
     if len(crowd) > len(crowd.items):
         return crowd.mean()
-    weight, _ = _read_beside(path)
-    return _one_row_each(crowd, weight)
+    weight = np.empty(0) if path is None else _read_beside(path)[0]
+    rows = np.empty(len(crowd.items), dtype=np.int64)
+    rows[crowd.item] = np.arange(len(crowd))
+    if len(weight) == len(crowd):
+        weight = weight[rows]
+    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
 
 
-def labels_from_table(table: pl.DataFrame, *, classes: Sequence[str] | None = None) -> LabelSet:
-    """Labels from a frame with ``item`` and one column per class; several rows are averaged.
-
-    >>> labels_from_table(pl.DataFrame({"item": [1, 1], "cat": [1, 0], "dog": [0, 1]}))["1"]
-    {'cat': 0.5, 'dog': 0.5}
-    """
-    here = Path("the table")
+def read_crowd_labels(source: object, *, classes: Sequence[str] | None = None) -> CrowdLabels:
+    """Read labels with one row per judgment; without a column ``annotator`` people are unknown."""
+    if isinstance(source, str | Path):
+        return _from_file(Path(source), classes)
+    table = to_frame(source, what="table of labels")
     if "item" not in table.columns:
         raise DataError(
-            "The table has no column 'item'. Labels have item, then one column per class."
+            f"The table of labels has no column 'item'; it has {', '.join(table.columns[:20])}."
         )
-    table = table.with_columns(pl.col("item").cast(pl.String))
-    crowd = _crowd_of(here, *_with_people(here, table, classes), (Step("labels of a table"),))
-    return crowd.mean() if len(crowd) > len(crowd.items) else _one_row_each(crowd, np.empty(0))
+    table, names = _with_classes("The table of labels", table, classes)
+    return _crowd("The table of labels", table, names, (Step("read labels"),))
 
 
-def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> CrowdLabels:
-    """Read labels with one row per judgment; without a column ``annotator`` people are unknown."""
+def _from_file(path: Path, classes: Sequence[str] | None) -> CrowdLabels:
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
     match path.suffix:
@@ -144,27 +160,17 @@ def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> Cr
             )
     _, before = _read_beside(path)
     steps = (*before, Step("read labels", {}, {path.name: fingerprint_file(path)}))
-    return _crowd_of(path, table, names, steps)
+    return _crowd(path.name, table, names, steps)
 
 
-def _crowd_of(
-    path: Path, table: pl.DataFrame, names: Sequence[str], steps: Provenance
-) -> CrowdLabels:
+def _crowd(where: str, table: pl.DataFrame, names: Sequence[str], steps: Provenance) -> CrowdLabels:
     items, item = codes(table["item"])
     annotators, annotator = codes(table["annotator"])
     probs = table.select(names).to_numpy()
     try:
         return CrowdLabels(items, annotators, tuple(names), item, annotator, probs, steps)
     except DataError as error:
-        raise DataError(f"{path.name}: {error}") from None
-
-
-def _one_row_each(crowd: CrowdLabels, weight: NDArray[np.float64]) -> LabelSet:
-    rows = np.empty(len(crowd.items), dtype=np.int64)
-    rows[crowd.item] = np.arange(len(crowd))
-    if len(weight) == len(crowd):
-        weight = weight[rows]
-    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
+        raise DataError(f"{where}: {error}") from None
 
 
 def _beside(path: Path) -> Path:
@@ -181,19 +187,36 @@ def _read_beside(path: Path) -> tuple[NDArray[np.float64], Provenance]:
 
 
 def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    return _with_people(path, read_item_table(path, what="A label file"), classes)
+    return _with_classes(path.name, read_item_table(path, what="A label file"), classes)
 
 
-def _with_people(
-    path: Path, table: pl.DataFrame, classes: Sequence[str] | None
+def _with_classes(
+    where: str, table: pl.DataFrame, classes: Sequence[str] | None
 ) -> tuple[pl.DataFrame, list[str]]:
+    """The table with one column of numbers per class, and the classes in order."""
     if "annotator" not in table.columns:
         table = table.with_columns(annotator=pl.lit(None, dtype=pl.String))
-    names = _in_order(
-        path, [name for name in table.columns if name not in ("item", "annotator")], classes
-    )
-    table = table.with_columns(pl.col("annotator").cast(pl.String))
-    return with_numbers(path, table, names), names
+    table = table.with_columns(pl.col("item", "annotator").cast(pl.String))
+    found = [name for name in table.columns if name not in ("item", "annotator")]
+    if len(found) == 1 and found[0] in LABEL_COLUMNS:
+        return _one_hot(where, table, found[0], classes)
+    names = _in_order(where, found, classes)
+    return _numbers(where, table, names), names
+
+
+def _one_hot(
+    where: str, table: pl.DataFrame, column: str, classes: Sequence[str] | None
+) -> tuple[pl.DataFrame, list[str]]:
+    chosen = table[column].cast(pl.String)
+    if chosen.null_count():
+        row = chosen.is_null().arg_max() or 0
+        raise DataError(f"{where}, row {row + 1}: {column!r} is empty.")
+    names = list(classes) if classes else sorted_names(chosen.unique().to_list())
+    unknown = chosen.filter(~chosen.is_in(names))
+    if len(unknown):
+        raise DataError(f"{where} has the class {unknown[0]!r}, which is not among those named.")
+    rows = {name: (chosen == name).cast(pl.Float64) for name in names}
+    return table.select("item", "annotator").with_columns(**rows), names
 
 
 def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
@@ -248,12 +271,12 @@ def _named(path: Path, width: int, classes: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _in_order(path: Path, found: list[str], classes: Sequence[str] | None) -> list[str]:
+def _in_order(where: str, found: list[str], classes: Sequence[str] | None) -> list[str]:
     if classes is None:
         return found
     if set(classes) != set(found):
         odd = sorted(set(classes) ^ set(found))
         raise DataError(
-            f"{path.name} and the list of classes disagree about {', '.join(map(repr, odd[:5]))}."
+            f"{where} and the list of classes disagree about {', '.join(map(repr, odd[:5]))}."
         )
     return list(classes)
