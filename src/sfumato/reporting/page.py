@@ -56,6 +56,8 @@ class Page:
     summary: tuple[Finding, ...] = ()
     sections: tuple[Section, ...] = ()
     how: Origin = field(default_factory=Origin)
+    alone: bool = False
+    """Whether no files of the figures lie beside the page."""
 
     @property
     def simulated(self) -> bool:
