@@ -186,7 +186,7 @@ def _options_named() -> Iterator[None]:
     try:
         yield
     except WrongKind as error:
-        raise DataError(f"{error} (--kind logits or --logits; --kind hard)") from None
+        raise DataError(f"{error} Options: --logits, --kind hard.") from None
     except MissingPredictions as error:
         raise DataError(f"{error} (--shared-items)") from None
 

@@ -83,7 +83,9 @@ class Evaluation(Estimates):
     places: tuple[Place, ...] = field(kw_only=True)
     """The leaderboard by cross-entropy; empty for a single model, or where it was not asked for."""
     remarks: tuple[str, ...] = field(kw_only=True)
-    """What a person should know: sentences."""
+    """How everything was read, and all cautions: sentences."""
+    cautions: tuple[str, ...] = field(kw_only=True)
+    """What changes the meaning of the numbers: classes and items left out, doubtful orders."""
 
 
 def evaluate(
@@ -149,11 +151,11 @@ def evaluate(
         hint = NO_ITEMS if LoadedPredictions(truth).by_position("items") else ""
         human = _join(_name("the original labels", original), compared.human, truth, "error", hint)
         compared = replace(compared, original=truth.take(human.items))
-    remarks += _doubtful_orders(compared, loaded, names)
+    cautions = [*_left_out(people.labels, compared), *_doubtful_orders(compared, loaded, names)]
     compared, said = _on_shared_classes(compared, names, unshared)
     return _scored(
-        compared, [*remarks, *said], metrics, strata, together=ensemble, draws=draws, seed=seed,
-        advance=advance,
+        compared, remarks, [*cautions, *said], metrics, strata, together=ensemble, draws=draws,
+        seed=seed, advance=advance,
     )  # fmt: skip
 
 
@@ -169,6 +171,7 @@ class _Compared:
 def _scored(
     compared: _Compared,
     remarks: Sequence[str],
+    cautions: Sequence[str],
     metrics: Sequence[str] | None,
     strata: Sequence[str] | Mapping[str, Collection[str]],
     *,
@@ -202,7 +205,8 @@ def _scored(
         models=models,
         original=truth,
         places=tuple(places),
-        remarks=tuple(remarks),
+        remarks=(*remarks, *cautions),
+        cautions=tuple(cautions),
     )
 
 
@@ -295,6 +299,12 @@ def _over(labels: LabelSet, classes: Sequence[str]) -> LabelSet:
     """Labels with any rows over other classes; only the items are looked at."""
     rows = np.full((len(labels), len(classes)), 1 / len(classes))
     return LabelSet(labels.items, tuple(classes), rows, labels.weight, labels.provenance)
+
+
+def _left_out(human: LabelSet, compared: _Compared) -> Iterator[str]:
+    lost = len(human) - len(compared.human)
+    if lost:
+        yield f"{lost:,} of {len(human):,} items have no prediction and are left out."
 
 
 def _doubtful_orders(

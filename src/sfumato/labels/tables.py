@@ -281,7 +281,9 @@ def _wide_columns(
     matched = {one: spelled.get(f"{before}{one}{behind}", "") for one in classes}
     matched = {one: column for one, column in matched.items() if column}
     if not matched:
-        return _numbered(table, name, others, classes) or _own_classes(table, name, others)
+        numeric = [other for other in others if _is_numeric(table[other])]
+        own = _own_classes(table, name, others) if len(numeric) > 1 else _Wide((), ())
+        return _numbered(table, name, others, classes) or own
     more = {
         column[len(before) : len(column) - len(behind)]: column
         for column in others
@@ -295,11 +297,10 @@ def _wide_columns(
 
 
 def _by_spelling(columns: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
-    """The columns by their names; with the case of the classes where only that differs."""
-    folded = {one.casefold(): one for one in classes}
-    again = {folded.get(column.casefold(), column): column for column in columns}
-    unlike = not {*columns} & {*classes} and len(folded) == len(classes)
-    return again if unlike and len(again) == len(columns) else {one: one for one in columns}
+    """The columns by their names; as the class is spelled where only the case differs."""
+    folded = {one.casefold(): one for one in classes if one not in columns}
+    again = {folded.get(one.casefold(), one): one for one in columns}
+    return again if len(again) == len(columns) else {one: one for one in columns}
 
 
 def _needs(

@@ -22,8 +22,11 @@ from sfumato.reporting.tables import Origin, Table, scores_shown
 from sfumato.reporting.text import Finding, count, interval, number, summarise
 from sfumato.scores import Estimate, Estimates
 
+FEW = 6
+"""Metrics up to this number are all shown by stratum."""
+
 DRAWN = ("cross_entropy", "accuracy", "total_variation", "rms_calibration")
-"""The metrics that are drawn by stratum where none was asked for."""
+"""The metrics that are shown by stratum where there are more."""
 
 WORST = 12
 """How many of the worst items are shown."""
@@ -46,10 +49,16 @@ def draw_reliability(found: Estimates) -> Drawing:
 
 def draw_strata(found: Estimates) -> Drawing:
     """Every model on every stratum, one panel per metric."""
+    return figures.by_stratum(_by_people(found).table)
+
+
+def _by_people(found: Estimates) -> Estimates:
+    """The scores against people by the metrics that are shown by stratum: all if they are few."""
     scores = found.scores.filter(against="people")
-    asked = [name for name in DRAWN if name in set(scores.table["metric"])]
-    metrics = asked or list(dict.fromkeys(scores.table["metric"]))
-    return figures.by_stratum(scores.filter(metric=metrics).table)
+    lines = ("entropy_floor", "class_oracle")
+    known = [name for name in dict.fromkeys(scores.table["metric"]) if name not in lines]
+    few = [name for name in DRAWN if name in known]
+    return scores.filter(metric=known if len(known) <= FEW or not few else few)
 
 
 def draw_leaderboard(found: Estimates) -> Drawing:
@@ -200,7 +209,7 @@ def _findings(found: Evaluation) -> list[Finding]:
     rows = list(found)
     scores = [row for row in rows if not row.is_difference]
     told = summarise(scores, [row for row in rows if row.is_difference])
-    return [*told, *(Finding(remark, "caution") for remark in found.remarks)]
+    return [*told, *(Finding(caution, "caution") for caution in found.cautions)]
 
 
 def _places(found: Evaluation) -> list[Block]:
@@ -240,7 +249,7 @@ def _scores(found: Evaluation) -> list[Block]:
 def _by_stratum(found: Evaluation) -> list[Block]:
     if len(found.models) == 1:
         return []  # one model's strata are among its scores
-    people = list(found.scores.filter(against="people"))
+    people = list(_by_people(found))
     return [_matrix(people, ("metric", "arm"), "stratum", "Every model by stratum")]
 
 
