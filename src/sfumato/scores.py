@@ -19,6 +19,7 @@ from typing import Any, Literal, Self, assert_never
 import polars as pl
 
 from sfumato.errors import DataError
+from sfumato.frames import Tabular
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, to_json
 
@@ -181,8 +182,8 @@ def source_text(
     return json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Estimates:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Tabular):
     """Numbers with intervals, one row each; every row has a source."""
 
     table: pl.DataFrame
@@ -232,6 +233,25 @@ class Estimates:
         names = [field.name for field in fields(Estimate)]
         for row in self.table.select(names).iter_rows(named=True):
             yield Estimate(**{**row, "seeds": tuple(row["seeds"])})
+
+    def to_polars(self) -> pl.DataFrame:
+        """The whole table; ``source`` is JSON."""
+        return self.table
+
+    def _summary(self) -> str:
+        arms = self.table["arm"].n_unique()
+        metrics = self.table["metric"].n_unique()
+        return f"Estimates: {len(self):,} numbers of {metrics:,} metrics and {arms:,} arms"
+
+    def _repr_html_(self) -> str:
+        told = [
+            name
+            for name in COLUMNS
+            if name not in ("source", "study") and self.table[name].drop_nulls().n_unique() > 1
+        ]
+        kept = [name for name in COLUMNS if name in {*told, "metric", "value", "low", "high"}]
+        with pl.Config(tbl_rows=20, tbl_hide_dataframe_shape=True, tbl_cols=len(kept)):
+            return f"<p>{self._summary()}</p>{self.table.select(kept).head(20)._repr_html_()}"
 
     def filter(self, **wanted: Any) -> "Estimates":
         """The rows whose columns have the given values; a list of values means any of them."""

@@ -38,7 +38,7 @@ def study_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
         asked.append((study, folder, runner))
         return SimpleNamespace(tables={}, folder=folder)
 
-    monkeypatch.setattr("sfumato.studies.run.run_study", note)
+    monkeypatch.setattr("sfumato.studies.verbs.run_study", note)
     monkeypatch.chdir(tmp_path)
 
     def study(*words: object) -> Study:
@@ -131,7 +131,7 @@ def test_unknown_study_is_answered_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_study_that_trains_nothing_has_no_seeds(tmp_path: Path) -> None:
-    with pytest.raises(SfumatoError, match="'hmix' trains nothing, so it has no --seeds"):
+    with pytest.raises(SfumatoError, match="'hmix' trains nothing, so it has no seeds"):
         run("run", "hmix", "--seeds", 3, "-o", tmp_path)
 
 

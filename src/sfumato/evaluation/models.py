@@ -71,7 +71,7 @@ Advance = Callable[[int, int], None]
 NO_ITEMS = " The file names no items, so its rows are taken as '0', '1', …; give their ids."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Estimates):
     """The scores of one or more models, with what was compared."""
 

@@ -17,7 +17,7 @@ from sfumato.errors import DataError
 from sfumato.frames import TABLES, is_table, to_frame
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
-from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.rounding import normalise
 from sfumato.labels.tables import (
     ItemRows,
@@ -44,20 +44,6 @@ def check_output(path: Path) -> None:
         raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
 
 
-def to_table(labels: LabelSet | CrowdLabels) -> pl.DataFrame:
-    """The labels as a table: item, for ``CrowdLabels`` the annotator, then one column per class."""
-    reserved = [name for name in labels.classes if name in ("item", "annotator")]
-    if reserved:
-        raise DataError(f"A class cannot be called {reserved[0]!r} in a label file; rename it.")
-    if isinstance(labels, CrowdLabels):
-        who = pl.Series([*labels.annotators, None], dtype=pl.String)[_null_last(labels)]
-        ids = {"item": pl.Series(labels.items, dtype=pl.String)[labels.item], "annotator": who}
-    else:
-        ids = {"item": pl.Series(labels.items, dtype=pl.String)}
-    columns = {name: labels.probs[:, place] for place, name in enumerate(labels.classes)}
-    return pl.DataFrame({**ids, **columns})
-
-
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write any table as Parquet or CSV."""
     check_output(path)
@@ -69,7 +55,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
     """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
-    write_table(to_table(labels), path)
+    write_table(labels.to_polars(), path)
     beside: dict[str, object] = {"provenance": to_json(labels.provenance)}
     if isinstance(labels, LabelSet):
         beside["judgments"] = labels.weight.tolist()
@@ -217,10 +203,6 @@ def _hard_rows(
     items = tuple(table[column].cast(pl.String))
     remarks = (guessed,) if guessed else ()
     return ItemRows(items, tuple(names), np.eye(len(names))[places], None, remarks)
-
-
-def _null_last(labels: CrowdLabels) -> NDArray[np.int64]:
-    return np.where(labels.annotator == NOT_RECORDED, len(labels.annotators), labels.annotator)
 
 
 def _beside(path: Path) -> Path:
