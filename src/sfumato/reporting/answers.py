@@ -333,10 +333,12 @@ def _of_the_busiest(found: _Answers) -> str:
 
 def _doubt(found: _Answers) -> Iterator[Block]:
     spread = found.spread
+    several = spread.answers > 1  # the two parts of one answer cannot be told apart
+    kept = several if several.any() else np.ones(len(spread.items), dtype=np.bool_)
     parts = {
-        "doubt": spread.doubt,
-        "disagreement": spread.disagreement,
-        "both together": spread.total,
+        "doubt": spread.doubt[kept],
+        "disagreement": spread.disagreement[kept],
+        "both together": spread.total[kept],
     }
     rows = [
         {
@@ -348,7 +350,10 @@ def _doubt(found: _Answers) -> Iterator[Block]:
         for name, values in parts.items()
     ]
     most = number(float(np.log(len(found.crowd.classes))))
-    caption = f"At most {most} nats, the logarithm of {len(found.crowd.classes)} classes."
+    caption = (
+        f"At most {most} nats, the logarithm of {len(found.crowd.classes)} classes. Over "
+        f"{count(int(kept.sum()), 'item')}{' with two answers or more' if several.any() else ''}."
+    )
     yield Table("Two parts", pl.DataFrame(rows), caption, simulated=found.simulated)
     drawn = {name: values for name, values in parts.items() if name != "both together"}
     table = pl.concat(
@@ -456,7 +461,7 @@ def _classes(found: _Answers) -> Iterator[Block]:
 
 def _labels_text(found: _Answers) -> str:
     recipe = found.told["labels"]["recipe"]
-    return f"Labels as `sfumato label` makes them by the recipe {recipe!r}, averaged over people."
+    return f"Each answer made a distribution by the recipe {recipe!r}; a label is their mean."
 
 
 LABEL_WORDS = {
