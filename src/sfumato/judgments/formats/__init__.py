@@ -18,6 +18,7 @@ from sfumato.judgments.formats.datasets import (
     read_hmix_labels,
     read_labelme,
 )
+from sfumato.judgments.formats.hf import read_hf, write_hf
 from sfumato.judgments.formats.own import (
     read_comparisons,
     read_mixes,
@@ -82,6 +83,13 @@ FORMATS: dict[str, Format] = {
         "judgments",
         "our own: .parquet, .jsonl or .csv with the columns of a judgments table, and the "
         "question as JSON beside it",
+    ),
+    "hf": Format(
+        read_hf,
+        write_hf,
+        "judgments",
+        "a Hugging Face dataset folder: our own Parquet tables in data, the question beside them, "
+        "README.md and croissant.json; holds everything but rows set aside and remarks",
     ),
     "crowd": Format(
         read_crowd,
@@ -253,7 +261,8 @@ _HOLDS: dict[type, Contents] = {
     MixJudgments: "mixes",
 }
 
-_ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
+ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
+"""Where the id of a platform or an e-mail address stands in a longer text."""
 
 
 def _without_ids(found: T, key: Key) -> T:
@@ -280,6 +289,6 @@ def _masked(row: RejectedRow, key: Key) -> RejectedRow:
 
     return replace(
         row,
-        reason=_ID_IN_TEXT.sub(stand_in, row.reason),
-        text=_ID_IN_TEXT.sub(stand_in, row.text),
+        reason=ID_IN_TEXT.sub(stand_in, row.reason),
+        text=ID_IN_TEXT.sub(stand_in, row.text),
     )
