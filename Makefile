@@ -6,11 +6,12 @@ BIN := .venv/bin
 EXTRAS := learn,boost,tables,onnx,elicit,cluster,report
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test lint bench fuzz docs-check docs-update clean
+.PHONY: help demo test check lint bench fuzz docs-check docs-update clean
 
 help:
 	@echo "make demo         install and run the main job on embedded data"
-	@echo "make test         run all tests"
+	@echo "make test         run the tests, in a few minutes"
+	@echo "make check        run what takes longer: documentation, notebooks, whole studies, clusters"
 	@echo "make lint         ruff and mypy"
 	@echo "make bench        measure against peers (installs crowd-kit and cleanlab)"
 	@echo "make fuzz         thousands of generated requests to the elicitation server"
@@ -21,7 +22,10 @@ demo: .venv/installed
 	$(BIN)/sfumato run digits --output demo-output
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not check"
+
+check: .venv/installed
+	$(BIN)/python -m pytest -n auto --dist worksteal -m check
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ import pytest
 import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.reporting.page import duration, markdown_table
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.study import (
@@ -200,6 +200,7 @@ def test_contributing_has_the_layers_that_are_tested() -> None:
     assert [tuple(re.findall(r"`(\w+)`", row)) for row in rows] == list(layers)
 
 
+@pytest.mark.check
 def test_everything_that_contributing_adds_works_and_is_short(tmp_path: Path) -> None:
     """In a process of its own, for it adds to registries."""
     code = re.findall(r"^```python\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
@@ -246,6 +247,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [name for name in targets if not (page.parent / name).exists()] == []
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_run_and_print_what_the_page_shows(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest

@@ -1,1 +1,65 @@
-"""Learn from the full distribution of human judgment."""
+"""Learn from the full distribution of human judgment.
+
+    import sfumato as sf
+
+    answers = sf.read("votes.csv")      # people's answers, from a file or any table
+    labels = sf.label(answers)          # one distribution per item
+    labels.to_pandas()
+
+Every name is loaded when it is first used, so that importing the package costs nothing. The
+command ``sfumato`` does the same with the same names.
+"""
+
+_NAMES = {
+    # what one does
+    "aggregate": "sfumato.labels.verbs:aggregate",
+    "compare": "sfumato.evaluation.score:compare",
+    "describe": "sfumato.labels.verbs:describe",
+    "label": "sfumato.labels.verbs:label",
+    "load": "sfumato.data:load",
+    "plan": "sfumato.planning.plans:plan",
+    "read": "sfumato.judgments.formats:read",
+    "read_labels": "sfumato.labels.verbs:to_labels",
+    "run": "sfumato.studies.verbs:run",
+    "simulate": "sfumato.labels.verbs:simulate",
+    "write": "sfumato.labels.verbs:write",
+    # what comes out
+    "CrowdLabels": "sfumato.labels.labelset:CrowdLabels",
+    "Estimates": "sfumato.scores:Estimates",
+    "Judgments": "sfumato.judgments.judgments:Judgments",
+    "LabelSet": "sfumato.labels.labelset:LabelSet",
+    "Question": "sfumato.judgments.question:Question",
+    "Run": "sfumato.studies.run:Run",
+    "Study": "sfumato.studies.study:Study",
+    # what goes wrong
+    "DataError": "sfumato.errors:DataError",
+    "MissingPackage": "sfumato.errors:MissingPackage",
+    "SfumatoError": "sfumato.errors:SfumatoError",
+    "UnknownName": "sfumato.errors:UnknownName",
+}
+"""Public names and where they stand; the types for editors are in ``__init__.pyi``."""
+
+__all__ = sorted(["__version__", *_NAMES])
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        found: object = version("sfumato")
+    elif name in _NAMES:
+        from sfumato.names import load_name
+
+        found = load_name(_NAMES[name])
+    else:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, _NAMES, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"Sfumato has nothing called {name!r}.{hint}", name=name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -659,7 +659,7 @@ def test_two_sweeps_on_one_folder_end_with_the_same_results(tmp_path: Path) -> N
     assert len(content(tmp_path / "both")) == 24
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_killed_sweeps_and_killed_workers_end_with_identical_results() -> None:
     command = [sys.executable, str(KILL_SWEEP), "--times=2"]
 

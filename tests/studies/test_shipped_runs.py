@@ -24,6 +24,8 @@ from sfumato.studies.run import Run, Runner, run_study
 from sfumato.studies.sources import SOURCES
 from sfumato.studies.study import Study, read_study
 
+pytestmark = pytest.mark.check
+
 Give = Callable[[StudyData], None]
 HARD, HIGH = "hard", "label smoothing, high"
 CLASSES = tuple("abcdefghij")

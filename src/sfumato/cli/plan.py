@@ -1,6 +1,6 @@
 """``sfumato plan``: which labels to collect, before money is spent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +13,7 @@ from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
-    from sfumato.planning.advise import Advice, Task
-    from sfumato.planning.plans import Plan
+    from sfumato.planning.advise import Advice
 
 Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
 Classes = Annotated[int, typer.Option("--classes", help="How many classes there are.")]
@@ -76,72 +75,43 @@ def plan(
     as_json: given.AsJson = False,
 ) -> None:
     """Which labels to collect for so many items and classes, at what cost."""
-    from sfumato.planning.advise import Task, plan_json
+    from sfumato.planning import plans
 
-    task = Task(
-        items,
-        classes,
-        dimensions,
-        forms=names_in(forms) or None,
-        kept=tuple(_whole(text) for text in names_in(kept)),
-        beta=beta,
-        budget=budget,
-        people=people,
-        utility=utility,
-    )
     if output is not None:
         from sfumato.studies.planned import plan_folder
 
         plan_folder(output)  # what cannot be written into is refused before any long work
     with progress("Weighing the forms"):
-        made = _make_plan(
-            task, pilot or [], costs=_numbers(cost or [], "--cost"),
-            errors=_numbers(error or [], "--error"), known=known, shared=shared, seed=seed,
-        )  # fmt: skip
+        made = plans.plan(
+            items,
+            classes,
+            dimensions=dimensions,
+            forms=names_in(forms),
+            kept=[_whole(text) for text in names_in(kept)],
+            cost=_numbers(cost or [], "--cost"),
+            error=_numbers(error or [], "--error"),
+            pilot=[_judged(text) for text in pilot or []],
+            shared=shared,
+            beta=beta,
+            budget=budget,
+            people=people,
+            utility=utility,
+            known=known,
+            seed=seed,
+        )
     page = None
     if output is not None:
         from sfumato.studies.planned import write_plan
 
         with progress("Drawing the plan") as advance:
             page = write_plan(made, output, advance=advance)
-    found = plan_json(task, made.advice)
+    found = made.to_json()
     if as_json:
         print_json(found)
         return
     _show(found, made.advice)
     if page is not None:
         typer.echo(f"\nPlan: {page}")
-
-
-def _make_plan(
-    task: "Task",
-    pilots: Sequence[str],
-    *,
-    costs: Mapping[str, float],
-    errors: Mapping[str, float],
-    known: Path | None,
-    shared: bool,
-    seed: int,
-) -> "Plan":
-    import numpy as np
-
-    from sfumato.labels.files import read_labels
-    from sfumato.planning.advise import advise
-    from sfumato.planning.cost import given_costs
-    from sfumato.planning.pilot import of_shared_items, pilot
-    from sfumato.planning.plans import Plan
-    from sfumato.provenance import fingerprint_file
-
-    rng = np.random.default_rng(seed)
-    read = [_judged(text) for text in pilots]
-    measured = tuple(pilot(one, rng=rng) for one in (of_shared_items(read) if shared else read))
-    prices = given_costs(costs, kept=task.kept[0])
-    labels = None if known is None else read_labels(known)
-    advice = advise(task, pilots=measured, costs=prices, errors=errors, known=labels, rng=rng)
-    paths = [Path(_format_and_name(text)[1]) for text in pilots]
-    paths += [] if known is None else [known]
-    files = {path.name: fingerprint_file(path) for path in paths if path.is_file()}
-    return Plan(task, advice, measured, prices, errors, seed=seed, files=files)
 
 
 def _format_and_name(text: str) -> tuple[str, str]:

@@ -69,10 +69,19 @@ def run(
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from sfumato.data import data_folder
     from sfumato.reporting.text import count
-    from sfumato.studies.run import Runner, run_study
+    from sfumato.studies.run import Runner
+    from sfumato.studies.verbs import choose_study
+    from sfumato.studies.verbs import run as run_chosen
 
-    changes = _changes(settings or [], seeds=seeds, networks=networks, epochs=epochs)
-    chosen = _study(study, size, changes, arms)
+    chosen = choose_study(
+        study,
+        size=size,
+        seeds=seeds,
+        arms=None if arms is None else names_in(arms),
+        networks=None if networks is None else names_in(networks),
+        epochs=epochs,
+        settings=_settings(settings or []),
+    )
     if dry_run:
         _print_dry_run(chosen, measured)
         return
@@ -81,7 +90,7 @@ def run(
     folder = output or Path("runs") / chosen.name
     with _shown(chosen) as show:
         runner = Runner(data_folder(), engine, scheduler, show, notify)
-        done = run_study(chosen, folder, runner)
+        done = run_chosen(chosen, folder, runner=runner)
     if "failed" in done.tables:
         notify(f"{count(len(done.tables['failed']), 'cell')} failed; see the report.")
     typer.echo(f"Report: {done.folder / 'report.html'}")
@@ -125,22 +134,15 @@ def results(
         typer.echo(f"Wrote {path}.")
 
 
-def _changes(
-    settings: list[str], *, seeds: int | None, networks: str | None, epochs: int | None
-) -> dict[str, Any]:
+def _settings(texts: list[str]) -> dict[str, Any]:
     """Settings that differ from the study's file, by dotted name."""
     changes: dict[str, Any] = {}
-    for text in settings:
+    for text in texts:
         key, sign, value = text.partition("=")
         if not sign or not key.strip():
             raise DataError(f"A setting is written KEY=VALUE, such as seeds=3; found {text!r}.")
         changes[key.strip()] = _value(value.strip())
-    named = {
-        "seeds": seeds,
-        "networks": None if networks is None else list(names_in(networks)),
-        "training.epochs": epochs,
-    }
-    return changes | {key: value for key, value in named.items() if value is not None}
+    return changes
 
 
 def _value(text: str) -> Any:
@@ -149,15 +151,6 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def _study(name: str, size: SizeName, changes: dict[str, Any], arms: str | None) -> "Study":
-    from sfumato.studies.study import read_study, with_arms
-
-    study = read_study(name, size, changes=changes)
-    if not study.networks and not study.worlds and "seeds" in changes:
-        raise DataError(f"The study {study.name!r} trains nothing, so it has no --seeds.")
-    return study if arms is None else with_arms(study, names_in(arms))
 
 
 def _print_dry_run(study: "Study", measured: Path | None) -> None:

@@ -1,16 +1,20 @@
 """The answers of people as one tidy table: one row per answer, the question beside it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
+from sfumato.frames import Tabular
 from sfumato.judgments.question import Question
 from sfumato.judgments.statements import Statements, read_answers
+from sfumato.names import load_name
 from sfumato.provenance import Provenance, Step
 
 VIEWS = ("first", "repeat", "check", "practice")
@@ -74,8 +78,8 @@ class Remark:
     example: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Judgments:
+@dataclass(frozen=True, eq=False, repr=False)
+class Judgments(Tabular):
     """A table with the columns of ``COLUMNS``, all about one question."""
 
     question: Question
@@ -118,6 +122,37 @@ class Judgments:
     def annotators(self) -> list[str]:
         """The people, sorted; those not recorded are not among them."""
         return self.table["annotator"].drop_nulls().unique().sort().to_list()
+
+    def describe(self, **options: Any) -> Any:
+        """Classes with counts, people, times, agreement, oddities (``sfumato.describe``)."""
+        return load_name("sfumato.labels.verbs:describe")(self, **options)
+
+    def label(self, recipe: str | None = None, **options: Any) -> Any:
+        """The label distributions that follow from the answers (``sfumato.label``)."""
+        return load_name("sfumato.labels.verbs:label")(self, recipe, **options)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per answer; columns that hold nothing are left out.
+
+        An answer is the class where one was chosen, otherwise JSON as it was given.
+        """
+        empty = [name for name in self.table.columns if not self.table[name].count()]
+        table = self.table.drop([name for name in empty if name not in ("item", "answer")])
+        if self.question.kind != "choose-one":
+            return table
+        given = table["answer"].unique().to_list()
+        plain = [_plain_choice(answer) for answer in given]
+        return table.with_columns(
+            pl.col("answer").replace_strict(given, plain, return_dtype=pl.String)
+        )
+
+    def _summary(self) -> str:
+        people = f"{len(self.annotators):,} people" if self.annotators else "people not recorded"
+        aside = f", {len(self.rejected):,} rows set aside" if self.rejected else ""
+        return (
+            f"Judgments: {len(self):,} answers about {self.table['item'].n_unique():,} items, "
+            f"{people}, {self.question.kind} of {len(self.question.classes):,} classes{aside}"
+        )
 
     def take(self, rows: NDArray[np.bool_] | pl.Series, step: Step) -> "Judgments":
         """The judgments for which ``rows`` is true, one step later."""
@@ -206,6 +241,12 @@ def mark_selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.
     if "duplicates" not in keep:
         rows &= ~mark_duplicates(judgments)
     return rows
+
+
+def _plain_choice(answer: str) -> str:
+    """A chosen class without JSON's quotes; any other answer as it is."""
+    choice = json.loads(answer)
+    return choice if isinstance(choice, str) else answer
 
 
 def _distinct(table: pl.DataFrame) -> tuple[list[str], NDArray[np.int64]]:

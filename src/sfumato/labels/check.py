@@ -27,8 +27,8 @@ from sfumato.judgments.formats.check import (
     shown,
 )
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, LABELS
+from sfumato.judgments.formats.own import question_file
 from sfumato.judgments.formats.reading import open_text, read_csv_rows
-from sfumato.judgments.formats.writing import question_file
 from sfumato.labels.files import read_arrays
 from sfumato.labels.labelset import SUM_TOLERANCE
 from sfumato.names import find

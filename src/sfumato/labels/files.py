@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
-from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
 # Read the tables and arrays that labels and predictions are stored in, before they mean anything.
@@ -80,20 +80,6 @@ def check_output(path: Path) -> None:
         raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
 
 
-def to_table(labels: LabelSet | CrowdLabels) -> pl.DataFrame:
-    """The labels as a table: item, for ``CrowdLabels`` the annotator, then one column per class."""
-    reserved = [name for name in labels.classes if name in ("item", "annotator")]
-    if reserved:
-        raise DataError(f"A class cannot be called {reserved[0]!r} in a label file; rename it.")
-    if isinstance(labels, CrowdLabels):
-        who = pl.Series([*labels.annotators, None], dtype=pl.String)[_null_last(labels)]
-        ids = {"item": pl.Series(labels.items, dtype=pl.String)[labels.item], "annotator": who}
-    else:
-        ids = {"item": pl.Series(labels.items, dtype=pl.String)}
-    columns = {name: labels.probs[:, place] for place, name in enumerate(labels.classes)}
-    return pl.DataFrame({**ids, **columns})
-
-
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write any table as Parquet or CSV."""
     check_output(path)
@@ -105,7 +91,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
     """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
-    write_table(to_table(labels), path)
+    write_table(labels.to_polars(), path)
     beside: dict[str, object] = {"provenance": to_json(labels.provenance)}
     if isinstance(labels, LabelSet):
         beside["judgments"] = labels.weight.tolist()
@@ -124,11 +110,23 @@ def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet
     if len(crowd) > len(crowd.items):
         return crowd.mean()
     weight, _ = _read_beside(path)
-    rows = np.empty(len(crowd.items), dtype=np.int64)
-    rows[crowd.item] = np.arange(len(crowd))
-    if len(weight) == len(crowd):
-        weight = weight[rows]
-    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
+    return _one_row_each(crowd, weight)
+
+
+def labels_from_table(table: pl.DataFrame, *, classes: Sequence[str] | None = None) -> LabelSet:
+    """Labels from a frame with ``item`` and one column per class; several rows are averaged.
+
+    >>> labels_from_table(pl.DataFrame({"item": [1, 1], "cat": [1, 0], "dog": [0, 1]}))["1"]
+    {'cat': 0.5, 'dog': 0.5}
+    """
+    here = Path("the table")
+    if "item" not in table.columns:
+        raise DataError(
+            "The table has no column 'item'. Labels have item, then one column per class."
+        )
+    table = table.with_columns(pl.col("item").cast(pl.String))
+    crowd = _crowd_of(here, *_with_people(here, table, classes), (Step("labels of a table"),))
+    return crowd.mean() if len(crowd) > len(crowd.items) else _one_row_each(crowd, np.empty(0))
 
 
 def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> CrowdLabels:
@@ -144,19 +142,29 @@ def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> Cr
             raise DataError(
                 f"{path.name} is not a label file: expected .parquet, .csv, .npz, .npy or .json."
             )
+    _, before = _read_beside(path)
+    steps = (*before, Step("read labels", {}, {path.name: fingerprint_file(path)}))
+    return _crowd_of(path, table, names, steps)
+
+
+def _crowd_of(
+    path: Path, table: pl.DataFrame, names: Sequence[str], steps: Provenance
+) -> CrowdLabels:
     items, item = codes(table["item"])
     annotators, annotator = codes(table["annotator"])
     probs = table.select(names).to_numpy()
-    _, before = _read_beside(path)
-    steps = (*before, Step("read labels", {}, {path.name: fingerprint_file(path)}))
     try:
         return CrowdLabels(items, annotators, tuple(names), item, annotator, probs, steps)
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from None
 
 
-def _null_last(labels: CrowdLabels) -> NDArray[np.int64]:
-    return np.where(labels.annotator == NOT_RECORDED, len(labels.annotators), labels.annotator)
+def _one_row_each(crowd: CrowdLabels, weight: NDArray[np.float64]) -> LabelSet:
+    rows = np.empty(len(crowd.items), dtype=np.int64)
+    rows[crowd.item] = np.arange(len(crowd))
+    if len(weight) == len(crowd):
+        weight = weight[rows]
+    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
 
 
 def _beside(path: Path) -> Path:
@@ -173,7 +181,12 @@ def _read_beside(path: Path) -> tuple[NDArray[np.float64], Provenance]:
 
 
 def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    table = read_item_table(path, what="A label file")
+    return _with_people(path, read_item_table(path, what="A label file"), classes)
+
+
+def _with_people(
+    path: Path, table: pl.DataFrame, classes: Sequence[str] | None
+) -> tuple[pl.DataFrame, list[str]]:
     if "annotator" not in table.columns:
         table = table.with_columns(annotator=pl.lit(None, dtype=pl.String))
     names = _in_order(

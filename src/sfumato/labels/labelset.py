@@ -5,14 +5,25 @@ probabilities per item. ``CrowdLabels`` keeps one row per judgment. Both are fro
 checked when made, so nothing after the border can hold a row that does not sum to one.
 """
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from scipy.special import entr
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, missing_package
+from sfumato.frames import Tabular
 from sfumato.provenance import Provenance, Step
+
+if TYPE_CHECKING:
+    import torch
+
+Id = str | int
+"""What a user may call an item; inside, every id is a text."""
 
 SUM_TOLERANCE = 1e-6
 """How far a row may be from one: predictions stored as float32 are off by about 1e-7."""
@@ -21,15 +32,43 @@ NOT_RECORDED = -1
 """The annotator code of a judgment whose author is unknown."""
 
 
-@dataclass(frozen=True, eq=False)
-class LabelSet:
+class Distribution(dict[str, float]):
+    """The label of one item: class to probability; numpy takes it as the row it is.
+
+    >>> label = Distribution(cat=0.75, dog=0.25)
+    >>> label["cat"], label.top, np.asarray(label)
+    (0.75, 'cat', array([0.75, 0.25]))
+    """
+
+    @property
+    def top(self) -> str:
+        """The most probable class, the first of several."""
+        return max(self, key=self.__getitem__)
+
+    def entropy(self) -> float:
+        """How undecided it is, in nats."""
+        return float(entr(np.asarray(self)).sum())
+
+    def __array__(
+        self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
+        return np.array(list(self.values()), dtype=dtype or np.float64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelSet(Tabular):
     """One row per item, one column per class; each row sums to one.
 
     ``weight`` counts the judgments behind each row; left out it is zero (a model's beliefs).
+    ``crowd`` are those judgments, where the labels were made from them.
 
     >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.75, 0.25], [0, 1]])
-    >>> labels.probs[0, 0], len(labels)
-    (np.float64(0.75), 2)
+    >>> labels
+    <LabelSet of 2 items and 2 classes: cat, dog>
+    >>> labels["a"]["cat"], labels["b"].top, len(labels)
+    (0.75, 'dog', 2)
+    >>> [item for item, label in labels if label.entropy() > 0]
+    ['a']
     """
 
     items: tuple[str, ...]
@@ -37,10 +76,11 @@ class LabelSet:
     probs: NDArray[np.float64]  # (items, classes)
     weight: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (items,)
     provenance: Provenance = ()
+    crowd: "CrowdLabels | None" = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "items", tuple(self.items))
-        object.__setattr__(self, "classes", tuple(self.classes))
+        object.__setattr__(self, "items", _as_texts(self.items))
+        object.__setattr__(self, "classes", _as_texts(self.classes))
         object.__setattr__(self, "probs", _frozen(self.probs, np.float64))
         weight = self.weight if np.size(self.weight) else np.zeros(len(self.items))
         object.__setattr__(self, "weight", _frozen(weight, np.float64))
@@ -55,30 +95,110 @@ class LabelSet:
     def __len__(self) -> int:
         return len(self.items)
 
-    def take(self, items: Sequence[str]) -> "LabelSet":
+    def __contains__(self, item: object) -> bool:
+        return str(item) in self._rows
+
+    def __iter__(self) -> Iterator[tuple[str, Distribution]]:
+        for item, row in zip(self.items, self.probs.tolist(), strict=True):
+            yield item, Distribution(zip(self.classes, row, strict=True))
+
+    @overload
+    def __getitem__(self, wanted: Id) -> Distribution: ...
+    @overload
+    def __getitem__(
+        self, wanted: "slice | list[Any] | tuple[Any, ...] | NDArray[Any]"
+    ) -> "LabelSet": ...
+    def __getitem__(
+        self, wanted: "Id | slice | list[Any] | tuple[Any, ...] | NDArray[Any]"
+    ) -> "Distribution | LabelSet":
+        """One item's label by its id; several by a list of ids, a slice, or a mask.
+
+        A slice of numbers counts rows; one of texts goes from the first id to the last, both in.
+        """
+        if isinstance(wanted, str | int | np.integer):
+            row = self.probs[self._row(wanted)].tolist()
+            return Distribution(zip(self.classes, row, strict=True))
+        if isinstance(wanted, slice):
+            return self.take(self.items[self._between(wanted)])
+        ids = np.asarray(wanted if isinstance(wanted, np.ndarray) else list(wanted))
+        if ids.dtype == bool:
+            if len(ids) != len(self):
+                raise DataError(
+                    f"A mask of {len(ids)} values cannot choose among {len(self)} items."
+                )
+            return self.take([self.items[row] for row in np.flatnonzero(ids)])
+        return self.take(ids.tolist())
+
+    @property
+    def _rows(self) -> dict[str, int]:
+        if "_row_of" not in self.__dict__:
+            self.__dict__["_row_of"] = {item: row for row, item in enumerate(self.items)}
+        return self.__dict__["_row_of"]
+
+    def _row(self, item: Id) -> int:
+        if str(item) in self._rows:
+            return self._rows[str(item)]
+        near = get_close_matches(str(item), self.items[:10_000], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"No item is called {str(item)!r}.{hint}")
+
+    def _between(self, wanted: slice) -> slice:
+        """A slice of ids as one of rows."""
+        if not isinstance(wanted.start, str) and not isinstance(wanted.stop, str):
+            return wanted
+        first = None if wanted.start is None else self._row(wanted.start)
+        last = None if wanted.stop is None else self._row(wanted.stop) + 1
+        return slice(first, last, wanted.step)
+
+    def take(self, items: Sequence[Id]) -> "LabelSet":
         """The rows of the given items, in the given order; an unknown item is an error."""
-        position = {item: row for row, item in enumerate(self.items)}
-        missing = [item for item in items if item not in position]
+        names = _as_texts(items)
+        missing = [item for item in names if item not in self._rows]
         if missing:
             raise DataError(
-                f"Item {missing[0]!r} has no label ({len(missing)} of {len(items)} without one)."
+                f"Item {missing[0]!r} has no label ({len(missing)} of {len(names)} without one)."
             )
-        rows = np.array([position[item] for item in items], dtype=np.int64)
+        rows = np.array([self._rows[item] for item in names], dtype=np.int64)
+        crowd = None if self.crowd is None else self.crowd.of_items(names)
         return LabelSet(
-            tuple(items), self.classes, self.probs[rows], self.weight[rows], self.provenance
+            names, self.classes, self.probs[rows], self.weight[rows], self.provenance, crowd
         )
+
+    def entropy(self) -> NDArray[np.float64]:
+        """How undecided each item is, in nats: Shannon entropy, with 0 log 0 = 0."""
+        return entr(self.probs).sum(axis=1)
+
+    def top(self) -> list[str]:
+        """The most probable class of each item, the first of several."""
+        return [self.classes[place] for place in self.probs.argmax(axis=1)]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Column ``item``, then one column per class."""
+        _check_reserved(self.classes)
+        columns = {name: self.probs[:, place] for place, name in enumerate(self.classes)}
+        return pl.DataFrame({"item": pl.Series(self.items, dtype=pl.String), **columns})
+
+    def to_torch(self) -> "torch.Tensor":
+        """The rows as a tensor of float32, in the order of ``items``."""
+        return _tensor(self.probs)
+
+    def _summary(self) -> str:
+        return f"LabelSet of {len(self):,} items and {_named_classes(self.classes)}"
 
     def with_probs(self, probs: NDArray[np.float64], step: Step) -> "LabelSet":
         """The same items and classes with other probabilities, one step later."""
         return LabelSet(self.items, self.classes, probs, self.weight, (*self.provenance, step))
 
 
-@dataclass(frozen=True, eq=False)
-class CrowdLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrowdLabels(Tabular):
     """One row per judgment: which item, whose, and the distribution it stands for.
 
     ``item`` and ``annotator`` are positions in ``items`` and ``annotators``;
     ``NOT_RECORDED`` stands for a person the file does not name.
+
+    >>> CrowdLabels(("a",), ("ann", "ben"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
+    <CrowdLabels: 2 judgments of 1 items by 2 annotators, 2 classes: cat, dog>
     """
 
     items: tuple[str, ...]
@@ -91,7 +211,7 @@ class CrowdLabels:
 
     def __post_init__(self) -> None:
         for name in ("items", "annotators", "classes"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            object.__setattr__(self, name, _as_texts(getattr(self, name)))
         object.__setattr__(self, "item", _frozen(self.item, np.int64))
         object.__setattr__(self, "annotator", _frozen(self.annotator, np.int64))
         object.__setattr__(self, "probs", _frozen(self.probs, np.float64))
@@ -142,6 +262,64 @@ class CrowdLabels:
             (*self.provenance, step),
         )
 
+    def of_items(self, items: Sequence[Id]) -> "CrowdLabels":
+        """The judgments of the given items only; annotators keep their codes."""
+        names = _as_texts(items)
+        place = {item: at for at, item in enumerate(names)}
+        new = np.array([place.get(item, -1) for item in self.items], dtype=np.int64)[self.item]
+        rows = new >= 0
+        return CrowdLabels(
+            names,
+            self.annotators,
+            self.classes,
+            new[rows],
+            self.annotator[rows],
+            self.probs[rows],
+            self.provenance,
+        )
+
+    def __getitem__(self, item: Id) -> list[tuple[str | None, Distribution]]:
+        """Who said what about one item; None is a person that the file does not name.
+
+        >>> crowd = CrowdLabels(("a",), ("ann", "ben"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
+        >>> crowd["a"][1]
+        ('ben', {'cat': 0.0, 'dog': 1.0})
+        """
+        if str(item) not in self.items:
+            raise DataError(f"No item is called {str(item)!r}.")
+        rows = np.flatnonzero(self.item == self.items.index(str(item)))
+        who = [*self.annotators, None]  # NOT_RECORDED is -1, the last
+        return [
+            (
+                who[self.annotator[row]],
+                Distribution(zip(self.classes, self.probs[row].tolist(), strict=True)),
+            )
+            for row in rows
+        ]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Columns ``item`` and ``annotator``, then one column per class."""
+        _check_reserved(self.classes)
+        who = np.where(self.annotator == NOT_RECORDED, len(self.annotators), self.annotator)
+        columns = {name: self.probs[:, place] for place, name in enumerate(self.classes)}
+        return pl.DataFrame(
+            {
+                "item": pl.Series(self.items, dtype=pl.String)[self.item],
+                "annotator": pl.Series([*self.annotators, None], dtype=pl.String)[who],
+                **columns,
+            }
+        )
+
+    def to_torch(self) -> "torch.Tensor":
+        """The rows as a tensor of float32, one per judgment."""
+        return _tensor(self.probs)
+
+    def _summary(self) -> str:
+        return (
+            f"CrowdLabels: {len(self):,} judgments of {len(self.items):,} items by "
+            f"{len(self.annotators):,} annotators, {_named_classes(self.classes)}"
+        )
+
     def _where(self, row: int) -> str:
         code = self.annotator[row]
         who = "somebody" if code == NOT_RECORDED else repr(self.annotators[code])
@@ -179,6 +357,32 @@ def align(first: LabelSet, second: LabelSet) -> tuple[LabelSet, LabelSet]:
     return first, LabelSet(
         second.items, first.classes, second.probs[:, columns], second.weight, second.provenance
     )
+
+
+def _as_texts(names: Iterable[object]) -> tuple[str, ...]:
+    return tuple(name if type(name) is str else str(name) for name in names)
+
+
+def _check_reserved(classes: Sequence[str]) -> None:
+    reserved = [name for name in classes if name in ("item", "annotator")]
+    if reserved:
+        raise DataError(
+            f"A class cannot be called {reserved[0]!r} in a table of labels; rename it."
+        )
+
+
+def _named_classes(classes: Sequence[str]) -> str:
+    shown = [name if len(name) <= 24 else name[:23] + "…" for name in classes[:4]]
+    more = ", …" if len(classes) > len(shown) else ""
+    return f"{len(classes):,} classes: {', '.join(shown)}{more}"
+
+
+def _tensor(rows: NDArray[np.float64]) -> "torch.Tensor":
+    try:
+        import torch
+    except ImportError:
+        raise missing_package("Making a tensor", "torch", "learn") from None
+    return torch.tensor(rows, dtype=torch.float32)
 
 
 def _frozen(values: object, dtype: type) -> NDArray[np.generic]:

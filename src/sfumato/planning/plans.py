@@ -8,17 +8,30 @@ by.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from math import exp, log, log2, sqrt
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.planning.advise import NOISE_ASSUMED, Advice, Pair, Task, dimensions_of
-from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost
+from sfumato.frames import is_table
+from sfumato.labels.verbs import to_judgments, to_labels
+from sfumato.planning.advise import (
+    NOISE_ASSUMED,
+    Advice,
+    Pair,
+    Task,
+    advise,
+    dimensions_of,
+    plan_json,
+)
+from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost, given_costs
 from sfumato.planning.embed import spearman
 from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
-from sfumato.planning.pilot import PilotStudy
+from sfumato.planning.pilot import PilotStudy, of_shared_items
+from sfumato.planning.pilot import pilot as measure_pilot
 from sfumato.planning.weigh import (
     MOST_ITEMS,
     NOISES,
@@ -63,9 +76,9 @@ Advance = Callable[[int, int], None]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """What was asked about, and what was advised."""
+    """What was asked about, and what was advised; ``advice.reasons`` say why in sentences."""
 
     task: Task
     advice: Advice
@@ -83,10 +96,72 @@ class Plan:
         """The k̂ of forms that have one, where nothing else says so."""
         return self.task.kept[0] if self.task.kept else 2
 
+    def to_json(self) -> dict[str, Any]:
+        """What every form tells and the advice, as plain values."""
+        return plan_json(self.task, self.advice)
+
+    def __repr__(self) -> str:
+        kept = "" if self.advice.kept is None else f" with {self.advice.kept} classes per answer"
+        sure = self.advice.probability
+        told = "" if sure is None else f", probability {sure:.2f}"
+        return (
+            f"<Plan for {self.task.items:,} items and {self.task.classes:,} classes: collect "
+            f"{self.advice.form} answers{kept}{told}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<li>{escape(reason)}</li>" for reason in self.advice.reasons)
+        return f"<p>{escape(repr(self)[1:-1])}</p><ul>{rows}</ul>"
+
     def error_rate(self, form: str) -> float | None:
         """ε of one answer where it was given or else measured."""
         measured = {pilot.form: pilot.error.flipped for pilot in self.pilots}
         return self.errors.get(form, measured.get(form))
+
+
+def plan(
+    items: int,
+    classes: int,
+    *,
+    dimensions: int | None = None,
+    forms: Sequence[str] | None = None,
+    kept: Sequence[int] = (2,),
+    cost: Mapping[str, float] | None = None,
+    error: Mapping[str, float] | None = None,
+    pilot: object = (),
+    shared: bool = False,
+    beta: float | None = None,
+    budget: float | None = None,
+    people: int = 1,
+    utility: str = "linear",
+    known: object = None,
+    seed: int = 0,
+) -> Plan:
+    """Which labels to collect for so many items and classes, at what cost.
+
+    ``pilot`` are answers of a pilot, or a list of several, one form each: judgments, files or
+    tables. ``cost`` are seconds of one answer by form, ``error`` shares of comparisons that an
+    answer gets wrong. ``known`` are cheap labels of the items, to say which to ask about first.
+
+    >>> plan(items=30, classes=3, cost={"hard": 2, "soft": 30})
+    <Plan for 30 items and 3 classes: collect ...>
+    """
+    task = Task(
+        items, classes, dimensions, tuple(forms) if forms else None, tuple(kept), beta, budget,
+        people, utility,
+    )  # fmt: skip
+    rng = np.random.default_rng(seed)
+    given = list(pilot) if isinstance(pilot, list | tuple) and not is_table(pilot) else [pilot]
+    read = [to_judgments(one) for one in given]
+    measured = tuple(
+        measure_pilot(one, rng=rng) for one in (of_shared_items(read) if shared else read)
+    )
+    prices = given_costs(cost or {}, kept=task.kept[0] if task.kept else 2)
+    labels = None if known is None else to_labels(known)
+    advice = advise(task, pilots=measured, costs=prices, errors=error or {}, known=labels, rng=rng)
+    steps = [step for one in (*read, labels) if one is not None for step in one.provenance]
+    files = {name: content for step in steps for name, content in step.inputs.items()}
+    return Plan(task, advice, measured, prices, error or {}, seed=seed, files=files)
 
 
 @dataclass(frozen=True)

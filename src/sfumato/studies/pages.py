@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
-from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Origin, Page, Section, Table, write
 from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
@@ -106,11 +105,7 @@ def _differences(run: RunFolder) -> list[Finding]:
     """Soft labels against the controls, or every arm where none is soft."""
     people = run.study.tests[0].against[0] if run.study.tests else "people"
     estimates = run.estimates.filter(attack="", against=people)
-    paired = [
-        one
-        for one in estimates.differences
-        if one.second in run.study.controls and one.metric in HEADLINE
-    ]
+    paired = list(estimates.filter(metric=HEADLINE).minus(*run.study.controls))
     soft = [one for one in paired if one.arm == "soft"]
     return summarise(list(estimates.scores), soft or paired, metrics=HEADLINE)
 

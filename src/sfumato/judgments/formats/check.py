@@ -16,7 +16,15 @@ import polars as pl
 
 from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.judgments.formats import ID_IN_TEXT
-from sfumato.judgments.formats.own import answers_as_json, our_columns, read_rows, typed_fields
+from sfumato.judgments.formats.own import (
+    answers_as_json,
+    our_columns,
+    question_file,
+    read_beside,
+    read_rows,
+    stored_question,
+    typed_fields,
+)
 from sfumato.judgments.formats.reading import (
     PLATFORM_ID,
     ReadOptions,
@@ -25,7 +33,6 @@ from sfumato.judgments.formats.reading import (
     parse_json,
     read_json_text,
 )
-from sfumato.judgments.formats.writing import question_file, read_beside, stored_question
 from sfumato.judgments.judgments import COLUMNS, Judgments, mark_duplicates
 from sfumato.judgments.question import Question, ask
 from sfumato.judgments.statements import read_answers

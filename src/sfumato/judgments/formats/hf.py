@@ -19,9 +19,9 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.croissant import RecordSet, croissant_of
-from sfumato.judgments.formats.own import read_own, write_own
+from sfumato.judgments.formats.own import question_file, read_own, write_own
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.writing import question_file, refuse_platform_ids
+from sfumato.judgments.formats.writing import refuse_platform_ids
 from sfumato.judgments.judgments import ABOUT_COLUMNS, Judgments
 
 DATA = "data"

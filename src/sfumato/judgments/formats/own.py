@@ -8,13 +8,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import (
     COMPARISON_COLUMNS,
     COMPARISON_QUESTIONS,
@@ -36,22 +36,15 @@ from sfumato.judgments.formats.reading import (
     flag_no_whole_number,
     flag_unknown_word,
     is_utf8,
+    members,
     open_text,
     people,
     pseudonymous,
     read_csv_rows,
+    read_json_text,
     sound_rows,
 )
-from sfumato.judgments.formats.writing import (
-    kind_of,
-    preset_question,
-    question_file,
-    read_beside,
-    refuse_platform_ids,
-    stored_question,
-    whole_file,
-    write_beside,
-)
+from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
     COLUMNS,
     VIEWS,
@@ -61,8 +54,9 @@ from sfumato.judgments.judgments import (
     judgments_from,
 )
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
-from sfumato.judgments.question import Question, question_from_json
-from sfumato.provenance import Step, fingerprint_file
+from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
+from sfumato.names import find
+from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
 
@@ -581,3 +575,105 @@ def write_mixes(mixes: MixJudgments, path: Path) -> None:
         mixes.table.write_csv(part)
     asked = {task: MIX_TASKS[task] for task in mixes.table["task"].unique().sort()}
     write_beside(path, {"kind": "mixes", "wording": asked}, mixes.provenance)
+
+
+# Find out what was asked: from the JSON beside a judgments table, or from the user.
+
+
+def question_file(path: Path) -> Path:
+    """Where the question of a judgments table is.
+
+    >>> question_file(Path("answers.csv")).name
+    'answers.question.json'
+    """
+    return path.with_suffix(".question.json")
+
+
+def stored_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question stored beside a table, None if nothing is; the options must not contradict."""
+    if not stored:
+        return None
+    beside = question_file(path).name
+    _check_classes(stored, beside)
+    try:
+        question = question_from_json(json.dumps(stored), where=beside)
+    except SfumatoError as error:
+        raise DataError(f"{beside}: {error}") from None
+    if options.question not in (None, question.kind):
+        raise DataError(
+            f"{beside} says that the question is {question.kind!r}, not {options.question!r}. "
+            "Leave the option out, or correct the file."
+        )
+    return _in_order(question, options.classes, beside)
+
+
+def kind_of(question: Question | None, options: ReadOptions) -> str:
+    """The kind of question: as stored, as the user says, otherwise choose-one."""
+    if question is not None:
+        return question.kind
+    kind = options.question or "choose-one"
+    find(QUESTIONS, kind, what="question")
+    return kind
+
+
+def preset_question(path: Path, kind: str, classes: Sequence[str] | None) -> Question:
+    """The preset question; for most kinds somebody has to say what the classes are."""
+    if classes is None:
+        example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})
+        raise DataError(
+            f"It is not known which classes the answers in {path.name} are about. Name them "
+            f"(--classes), or write {question_file(path).name} beside it, as in {example}."
+        )
+    return ask(kind, classes)
+
+
+def _check_classes(stored: Mapping[str, Any], file: str) -> None:
+    classes = stored.get("classes")
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise DataError(
+            f"{file} holds no question: it needs an object whose 'classes' is a list of texts, as "
+            'in {"kind": "choose-one", "classes": ["cat", "dog"]}.'
+        )
+
+
+def _in_order(question: Question, classes: Sequence[str] | None, file: str) -> Question:
+    """The user may put the classes into another order, not replace them."""
+    if classes is None or tuple(classes) == question.classes:
+        return question
+    if set(classes) != set(question.classes):
+        odd = sorted(set(classes) ^ set(question.classes))
+        raise DataError(
+            f"The classes given and those in {file} differ, first in {odd[0]!r}. Leave the option "
+            "out, or correct the file."
+        )
+    return replace(question, classes=tuple(classes))
+
+
+# Keep what a table cannot hold, its question and provenance, in a JSON file beside it.
+
+
+def write_beside(path: Path, about: Mapping[str, Any], provenance: Provenance) -> None:
+    """Write ``about`` and the provenance beside the table ``path``.
+
+    Without it, answers that were made up would look like answers of people.
+    """
+    stored = {**about, "provenance": to_json(provenance)}
+    with whole_file(question_file(path)) as part:
+        text = json.dumps(stored, indent=1, ensure_ascii=False)
+        part.write_text(text + "\n", encoding="utf-8")
+
+
+def read_beside(path: Path) -> tuple[dict[str, Any], Provenance]:
+    """What is written beside the table ``path``, and its provenance; both empty without a file."""
+    beside = question_file(path)
+    if not beside.is_file():
+        return {}, ()
+    found = members(read_json_text(beside), file=beside.name)
+    stored = {member.name: member.value for member in found}
+    try:
+        return stored, from_json(stored.pop("provenance", []))
+    except TypeError:
+        raise DataError(
+            f"{beside.name}: 'provenance' is not a list of steps. Remove it if it was not "
+            "written here."
+        ) from None

@@ -1,0 +1,77 @@
+"""``import sfumato as sf``: every name loads when first used, and says what it is."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.names import load_name
+
+ROOT = Path(sf.__file__).parent
+NAMES: dict[str, str] = vars(sf)["_NAMES"]
+
+
+def test_every_name_loads_and_is_documented() -> None:
+    for name, target in NAMES.items():
+        found = getattr(sf, name)
+        assert found is load_name(target)
+        assert inspect.getdoc(found), name
+
+
+def test_the_types_of_editors_are_those_of_the_names() -> None:
+    tree = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
+    typed = {
+        alias.asname: f"{node.module}:{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert typed == NAMES
+
+
+def test_dir_lists_the_names_and_nothing_else() -> None:
+    assert set(dir(sf)) == {*NAMES, "__version__"}
+
+
+def test_no_public_name_hides_a_room() -> None:
+    rooms = {path.stem for path in ROOT.iterdir()}
+    assert not rooms & set(NAMES)
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="Did you mean 'label'"):
+        _ = sf.lable  # type: ignore[attr-defined]
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, sfumato; dir(sfumato); sfumato.__version__;"
+        "print(sorted(sys.modules.keys() & {'numpy', 'polars', 'scipy', 'torch', 'typer'}))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_python_m_is_the_command() -> None:
+    command = [sys.executable, "-m", "sfumato", "--version"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == sf.__version__
+
+
+def test_methods_that_are_verbs_of_higher_layers_lead_somewhere() -> None:
+    targets = [
+        node.args[0].value
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "load_name"
+        and isinstance(node.args[0], ast.Constant)
+    ]
+    assert targets
+    for target in targets:
+        assert callable(load_name(str(target))), target
