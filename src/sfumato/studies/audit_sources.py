@@ -1,7 +1,7 @@
 """Read the files that somebody was handed, all of them optional, over the same classes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -39,7 +39,10 @@ class AuditSources:
     labels: Path | None = None
     judgments: Path | None = None
     """Instead of ``labels``, with what only judgments tell: times, unsure marks."""
-    format: str = "sfumato"
+    format: str | None = None
+    """What kind of file the judgments are; guessed where nobody says."""
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    """What is said about the file of judgments: columns, question, renames."""
     recipe: str | None = None
     """How one judgment becomes a label; by default the one that uses all that was asked."""
     original: Path | None = None
@@ -222,7 +225,8 @@ def _read_judgments(
     sources: AuditSources, settings: AuditSettings, remarks: list[str]
 ) -> Judgments:
     assert sources.judgments is not None
-    found = read(sources.judgments, sources.format, ReadOptions(classes=settings.classes))
+    options = replace(sources.reading, classes=settings.classes)
+    found = read(sources.judgments, sources.format, options)
     if not isinstance(found, Judgments):
         raise DataError(
             f"{sources.judgments.name} holds {type(found).__name__}, which are not about the "

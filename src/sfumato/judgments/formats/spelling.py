@@ -13,7 +13,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats.reading import ReadOptions, open_text
@@ -103,10 +105,16 @@ def joined_classes(judgments: Judgments, options: ReadOptions) -> Judgments:
 
 def class_counts(judgments: Judgments) -> dict[str, int]:
     """How many answers name each class: choose it, give it mass, list it or say yes to it."""
-    stated = judgments.statements
-    named = (stated.mass > 0) | (stated.rank > 0) | stated.unsure  # (answers, classes)
-    times = named[stated.index].sum(axis=0)
+    times = np.bincount(judgments.statements.index, minlength=len(judgments.statements.mass))
+    times = times @ named_classes(judgments)
     return dict(zip(judgments.question.classes, times.tolist(), strict=True))
+
+
+def named_classes(judgments: Judgments) -> NDArray[np.int64]:
+    """1 where a distinct answer names a class, (answers, classes)."""
+    stated = judgments.statements
+    named = (stated.mass > 0) | (stated.rank > 0) | stated.unsure
+    return named.astype(np.int64)
 
 
 def look_at_classes(judgments: Judgments) -> list[Remark]:
