@@ -55,8 +55,8 @@ def read_renames(path: Path) -> dict[str, str]:
     split = "=" if all("=" in line for line in lines) else find_delimiter("\n".join(lines))
     renames: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
-        old, sign, new = (part.strip().strip('"') for part in line.partition(split))
-        if not sign or not old or not new:
+        old, new = (part.strip().strip('"') for part in line.partition(split)[::2])
+        if not old or not new:
             raise DataError(
                 f"{path.name}, line {number}: expected a class and its new name, as in "
                 f"eight=Eight; found {line!r}."
@@ -169,7 +169,7 @@ def similar_classes(judgments: Judgments) -> list[Similar]:
 
 def _plain(name: str) -> str:
     """A name without capitals and signs, numbers as digits."""
-    words = re.sub(r"[^\w+-]|_", " ", name.casefold()).split()
+    words = re.sub(r"[^\w+-]|_|(?<=\w)-(?=\w)", " ", name.casefold()).split()
     if not words:
         return name
     return "".join(str(NUMBER_WORDS.index(w)) if w in NUMBER_WORDS else w for w in words)
