@@ -35,8 +35,13 @@ def valid(what: str, value: Any) -> bool:
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    read = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
-    table: pl.DataFrame = read[path.suffix](path)
+    match path.suffix:
+        case ".parquet":
+            table = pl.read_parquet(path)
+        case ".jsonl":
+            table = pl.read_ndjson(path)
+        case _:
+            table = pl.read_csv(path)
     return table.with_columns(pl.col("item").cast(pl.String)).to_dicts()
 
 

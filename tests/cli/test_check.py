@@ -1,8 +1,7 @@
 import json
 from pathlib import Path
 
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from sfumato.cli import app
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -50,7 +51,7 @@ def label_sets(draw: st.DrawFn) -> LabelSet | CrowdLabels:
     steps = (Step("label votes", {"gamma": 0.1}, {"a.csv": "00"}, simulated=bool(seed % 2)),)
     if seed % 3:
         probs = rng.dirichlet(np.ones(len(classes)), len(items))
-        return LabelSet(items, classes, probs, rng.integers(0, 9, len(items)), steps)
+        return LabelSet(items, classes, probs, rng.integers(0, 9, len(items)).astype(float), steps)
     rows = 2 * len(items)
     probs = rng.dirichlet(np.ones(len(classes)), rows)
     item = np.arange(rows) % len(items)
@@ -219,7 +220,8 @@ def test_arrays_say_what_they_are_about(
     arrays: dict[str, object], told: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "model.npz"
-    np.savez(path, **{name: np.array(values) for name, values in arrays.items()})
+    held: dict[str, Any] = {name: np.array(values) for name, values in arrays.items()}
+    np.savez(path, **held)
 
     assert told in str(check(path).problems[0])
 
