@@ -19,7 +19,7 @@ import pytest
 import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.reporting.page import duration, markdown_table
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.study import (

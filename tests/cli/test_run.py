@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.errors import SfumatoError
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet

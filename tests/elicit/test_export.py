@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.elicit.export import SHAPES, collect_answers, export
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.answers import question_of

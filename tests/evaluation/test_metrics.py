@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from sfumato.evaluation.metrics import (
     METRICS,
-    SMALLEST,
     Scorer,
 )
-from sfumato.labels.compare import entropy_correlation
+from sfumato.labels.compare import SMALLEST, entropy_correlation
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Better, metrics
 

@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions

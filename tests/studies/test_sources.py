@@ -414,7 +414,12 @@ def test_file_of_soft_digits_is_read_once_until_it_changes(
     path = tmp_path / "soft_digits" / "soft-digits.parquet"
     read: list[Path] = []
     plain = pl.read_parquet
-    monkeypatch.setattr(pl, "read_parquet", lambda path: read.append(path) or plain(path))
+
+    def noted(path: Path) -> pl.DataFrame:
+        read.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(pl, "read_parquet", noted)
 
     data = load_data(read_study("digits-audit"), tmp_path)
     assert read == [path]

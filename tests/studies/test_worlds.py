@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.errors import DataError
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.planning.grid import component_curves, default_points, expected_work, run_grid

@@ -18,7 +18,13 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import quality_rules, read_any, read_options
+from sfumato.cli.reading import (
+    quality_rules,
+    read_any,
+    read_options,
+    tell_guesses,
+    tell_joins,
+)
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,7 +54,15 @@ DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data li
 
 def describe(
     file: given.File,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     rules: WhatIf = "",
@@ -65,7 +79,20 @@ def describe(
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
 
-    found = read_any(file, format_, read_options(classes, question, key), strict)
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    found = read_any(file, format_, options, strict)
     if not isinstance(found, Judgments):
         print_result(describe_other(found), as_json, _print_other)
         return
@@ -75,13 +102,22 @@ def describe(
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
     print_result({"file": file.name, **description}, as_json, _print_description)
+    tell_joins(found)
 
 
 def convert(
     file: given.File,
     output: AnyOutput,
     to: ToFormat,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -99,7 +135,21 @@ def convert(
     about = Publication(title, license_, creator, url, date.today().isoformat())
     if to != "hf" and any((title, license_, creator, url)):
         raise DataError("--title, --license, --creator and --url belong to --to hf.")
-    found = read_any(file, format_, read_options(classes, question, key), strict)
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    found = read_any(file, format_, options, strict)
+    tell_guesses(found, format_)
     if to == "hf" and isinstance(found, Judgments):
         _publish(found, output, about)
     else:

@@ -23,7 +23,7 @@ import polars as pl
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sfumato.data.images import FeatureSet, ImageSet, decode_picture
+from sfumato.data.images import FeatureSet, ImageSet
 from sfumato.data.own import fill_splits
 from sfumato.data.registry import (
     DATASETS,
@@ -33,6 +33,7 @@ from sfumato.data.registry import (
     find_dataset,
 )
 from sfumato.errors import DataError
+from sfumato.items.pictures import decode_picture
 from sfumato.judgments.formats import Readable, read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.tables import load_array

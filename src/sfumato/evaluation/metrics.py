@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels import signals
-from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
+from sfumato.labels.compare import SMALLEST, jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.scores import Better, Metric, metric_words
@@ -86,14 +86,6 @@ def _require_same_names(
 # majority, the original labels), and ``model``. What a number is measured against is decided by
 # what is handed in, so cross-entropy to hard labels is ``cross_entropy`` with one-hot rows.
 # Logarithms are natural. NaN stands where a number is not defined for an item.
-
-SMALLEST = float(np.finfo(np.float32).tiny)
-"""A model's probability counts as at least this (1.2e-38) inside a logarithm.
-
-It is the smallest normal number of the precision in which networks answer, so it changes no
-probability that a softmax can express, and a class that a model excludes costs 87.3 nats for each
-unit of human mass instead of making the mean infinite. A coarser floor such as 1e-12 would move
-the published cross-entropies of the stored networks in the third decimal."""
 
 
 def accuracy(human: LabelSet, model: LabelSet) -> PerItem:

@@ -15,6 +15,7 @@ import polars as pl
 
 from sfumato.judgments.judgments import ABOUT_COLUMNS, COLUMNS, Judgments
 from sfumato.judgments.quality import Ledger, times
+from sfumato.judgments.question import QUESTIONS
 from sfumato.labels.agreement import Agreement
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import concentration, entropy
@@ -131,13 +132,8 @@ def _collection(
 ) -> list[Entry]:
     found = []
     if judgments is not None:
-        question, table = judgments.question, judgments.table
-        found.append(
-            _counted(
-                "What was asked?",
-                f"“{question.wording}” ({question.kind}, version {question.version}).",
-            )
-        )
+        table = judgments.table
+        found.append(_counted("What was asked?", question_asked(judgments)))
         people = f"{len(judgments.annotators):,}" if judgments.annotators else "Not recorded which"
         shown = ", ".join(
             f"{view} views {number:,}" for view, number in sorted(Counter(table["view"]).items())
@@ -166,6 +162,25 @@ def _collection(
             )
         )
     return found
+
+
+WITHOUT_WORDING = ("crowd", "peerannot", "cleanlab", "label-studio", "potato", "counts")
+"""Formats of others that hold answers and not the words of the question."""
+
+
+def question_asked(judgments: Judgments) -> str:
+    """What annotators were asked, in the words they read, or that nobody wrote it down.
+
+    A file from elsewhere tells the form of the answers alone; the preset that stands for the form
+    inside is not what people read.
+    """
+    question = judgments.question
+    read = {f"read {name}" for name in WITHOUT_WORDING}
+    foreign = bool(judgments.provenance) and judgments.provenance[0].name in read
+    preset = question.wording == QUESTIONS[question.kind].wording
+    if not question.wording or (foreign and preset):
+        return f"Not recorded; the answers are of the form {question.kind}."
+    return f"“{question.wording}” ({question.kind}, version {question.version})."
 
 
 def _bias(judgments: Judgments | None) -> list[Entry]:

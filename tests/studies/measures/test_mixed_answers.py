@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.cli.commands import app
 from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.mixed import mix_named
 from sfumato.scores import Estimate

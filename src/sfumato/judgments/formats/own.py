@@ -29,6 +29,7 @@ from sfumato.judgments.formats.reading import (
     Key,
     ReadOptions,
     Rows,
+    UnclearSource,
     by_line,
     classes_among,
     flag_empty,
@@ -44,6 +45,7 @@ from sfumato.judgments.formats.reading import (
     read_json_text,
     sound_rows,
 )
+from sfumato.judgments.formats.texts import open_table_text
 from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
     COLUMNS,
@@ -201,25 +203,42 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     """
     stored, steps = read_beside(path)
     question = _named_question(path, stored, options) or stored_question(path, stored, options)
-    kind = kind_of(question, options)
     rows = read_rows(path, options)
+    files = [file for file in (path, options.question_file) if file is not None]
+    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
+    return judgments_of_rows(
+        rows, options, file=path.name, question=question, provenance=(*steps, read)
+    )
+
+
+def judgments_of_rows(
+    rows: Rows,
+    options: ReadOptions,
+    *,
+    file: str,
+    question: Question | None,
+    provenance: Provenance,
+) -> Judgments:
+    """Judgments from rows with the columns of a judgments table, whatever they were read from.
+
+    Without a question the options say what was asked.
+    """
+    kind = kind_of(question, options)
     table, remarks = our_columns(rows.table, options.key)
     if kind == "choose-one":
         table = table.with_columns(answers_as_json(table[name]) for name in ("answer", "repaired"))
-    question = question or _preset(path, kind, table["answer"], options)
+    question = question or _preset(file, kind, table["answer"], options)
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
-    aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
-    files = [file for file in (path, options.question_file) if file is not None]
-    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
+    aside = set_aside(table, fields.faults, file=file, lines=rows.lines)
     return judgments_from(
         question,
         kept,
-        file=path.name,
+        file=file,
         lines=pl.Series(rows.lines, dtype=pl.Int64).filter(fields.sound).to_numpy(),
         rejected=[*rows.rejected, *aside],
-        remarks=[*remarks, *_unknown_gold(kept, question)],
-        provenance=(*steps, read),
+        remarks=[*rows.remarks, *remarks, *_unknown_gold(kept, question)],
+        provenance=provenance,
     )
 
 
@@ -273,7 +292,7 @@ def _suffix(path: Path) -> str:
     if suffix not in (".parquet", ".jsonl", ".csv"):
         raise DataError(
             f"{path.name} ends in {path.suffix!r}; judgments are kept as .parquet, .jsonl or .csv. "
-            "Rename the file, or name its format (--format)."
+            "Rename the file, or name its format."
         )
     return suffix
 
@@ -282,11 +301,13 @@ def read_rows(path: Path, options: ReadOptions) -> Rows:
     """The rows of a judgments table as they stand in the file, with their lines."""
     match _suffix(path):
         case ".parquet":
-            rows = _parquet_rows(path)
+            rows = read_parquet_rows(path)
         case ".jsonl":
-            rows = _jsonl_rows(path, options)
+            rows = read_jsonl_rows(path, options)
         case _:
-            return read_csv_rows(path, needed=tuple(NEEDED), progress=options.progress)
+            return read_csv_rows(
+                path, needed=tuple(NEEDED), progress=options.progress, delimiter=options.delimiter
+            )
     missing = [name for name in NEEDED if name not in rows.table.columns]
     if missing:
         found = ", ".join(map(repr, rows.table.columns[:20])) or "none"
@@ -294,7 +315,7 @@ def read_rows(path: Path, options: ReadOptions) -> Rows:
     return rows
 
 
-def _parquet_rows(path: Path) -> Rows:
+def read_parquet_rows(path: Path) -> Rows:
     """The number of a row stands for its line."""
     try:
         table = pl.read_parquet(path)
@@ -310,12 +331,13 @@ def _parquet_rows(path: Path) -> Rows:
     return Rows(table, list(range(1, len(table) + 1)), [])
 
 
-def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
+def read_jsonl_rows(path: Path, options: ReadOptions) -> Rows:
+    """One JSON object per line as text columns; a line that holds none is set aside."""
     lines: list[int] = []
     rejected: list[RejectedRow] = []
     frames = []
     total = path.stat().st_size if path.is_file() else 0
-    with open_text(path) as file:
+    with open_table_text(path) as file:
         chunk: list[dict[str, Any]] = []
         for number, fields in _objects(path, file, rejected):
             chunk.append(fields)
@@ -323,7 +345,7 @@ def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
             if len(chunk) == CHUNK:
                 frames.append(_frame(chunk))
                 chunk = []
-                options.progress(file.buffer.tell(), total)
+                options.progress(min(file.buffer.tell(), total), total)
         frames.append(_frame(chunk))
     options.progress(total, total)
     if not lines:
@@ -423,13 +445,15 @@ def _is_json_text(text: str) -> bool:
         return False
 
 
-def _preset(path: Path, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
+def _preset(file: str, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
     classes = options.classes
     if kind == "choose-one" and classes is None:
         labels = [json.loads(text) for text in answers.drop_nulls().unique()]
         storable = [label for label in labels if is_utf8(label)]
-        classes = classes_among(pl.Series(storable, dtype=pl.String), None, file=path.name)
-    return preset_question(path, kind, classes)
+        classes = classes_among(
+            pl.Series(storable, dtype=pl.String), None, file=file, answers=answers.count()
+        )
+    return preset_question(file, kind, classes)
 
 
 def _unknown_gold(table: pl.DataFrame, question: Question) -> list[Remark]:
@@ -616,13 +640,14 @@ def kind_of(question: Question | None, options: ReadOptions) -> str:
     return kind
 
 
-def preset_question(path: Path, kind: str, classes: Sequence[str] | None) -> Question:
+def preset_question(file: str, kind: str, classes: Sequence[str] | None) -> Question:
     """The preset question; for most kinds somebody has to say what the classes are."""
     if classes is None:
         example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})
-        raise DataError(
-            f"It is not known which classes the answers in {path.name} are about. Name them "
-            f"(--classes), or write {question_file(path).name} beside it, as in {example}."
+        raise UnclearSource(
+            f"It is not known which classes the answers in {file} are about. Name them, or "
+            f"write {question_file(Path(file)).name} beside it, as in {example}.",
+            "classes",
         )
     return ask(kind, classes)
 

@@ -319,7 +319,7 @@ def ladder(run: RunFolder) -> Section | None:
     if "wins" in run.tables:
         caption = "How many trainings, of the same seed and fold, are better than the control's."
         blocks.append(Table("Training by training", run.tables["wins"], caption=caption))
-    text = f"The gap is to {run.study.controls[0]!r}."
+    text = f"The gap is to {run.study.controls[0]!r}." if run.study.controls else ""
     return Section("Further and further away", text, tuple(blocks))
 
 
@@ -328,7 +328,7 @@ def _ladder_rows(run: RunFolder, steps: Sequence[str]) -> pl.DataFrame:
     place = {name: at for at, name in enumerate(s for s in steps if s in against_of(known))}
     gaps = {
         (one.arm, one.network, one.against, one.metric): one.value
-        for one in known.minus(run.study.controls[0])
+        for one in known.minus(*run.study.controls[:1])
     }
     return pl.DataFrame(
         [
