@@ -17,7 +17,7 @@ from sfumato.judgments.formats.own import write_own
 from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments
 from sfumato.judgments.question import QUESTIONS, Kind, ask
 from sfumato.judgments.statements import read_answers
-from sfumato.labels.check import ROUNDED_SUM, check
+from sfumato.labels.check import check
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import SUM_TOLERANCE, LabelSet
 
@@ -58,7 +58,7 @@ def test_schema_knows_every_kind_column_and_view() -> None:
     assert tuple(defs["judgment"]["properties"]) == tuple(COLUMNS)
     assert defs["judgment"]["properties"]["view"]["enum"] == [*VIEWS, None]
     assert defs["label"]["additionalProperties"]["maximum"] == 1 + SUM_TOLERANCE
-    assert defs["prediction"]["additionalProperties"]["maximum"] == 1 + ROUNDED_SUM
+    assert defs["prediction"]["additionalProperties"]["maximum"] == 1 + SUM_TOLERANCE
     options = defs["question"]["properties"]["options"]["properties"]
     assert {name for preset in QUESTIONS.values() for name in preset.options} == options.keys()
 

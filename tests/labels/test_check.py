@@ -146,8 +146,9 @@ def test_rounded_rows_are_predictions_not_labels(tmp_path: Path) -> None:
 
     as_labels, as_predictions = checked(tmp_path, text), checked(tmp_path, text, "predictions")
 
-    assert "predictions may be rounded, within 0.001" in str(as_labels.problems[0])
+    assert "predictions may be rounded, labels not" in str(as_labels.problems[0])
     assert as_predictions.verdict == "valid: predictions for 1 item over 2 classes"
+    assert not checked(tmp_path, "item,cat,dog\na,0.66700,0.33400\n", "predictions").valid
 
 
 def test_several_rows_of_an_item_need_a_column_of_annotators(tmp_path: Path) -> None:
