@@ -9,6 +9,7 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
+    format_count,
     format_number,
     notify,
     print_line,
@@ -216,7 +217,9 @@ def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None
     if "labels" not in tables:
         notify("No labels are among them: the answers make none.")
     if judgments.rejected:
-        notify(f"The {len(judgments.rejected):,} rows that were set aside are not among them.")
+        aside = format_count(len(judgments.rejected), "row")
+        verbs = "that was set aside is" if len(judgments.rejected) == 1 else "set aside are"
+        notify(f"{aside} {verbs} not among them.")
     unsaid = about.unsaid()
     if unsaid:
         options = ", ".join(f"--{name}" for name in unsaid)
