@@ -21,9 +21,9 @@ from scipy.special import softmax
 
 from sfumato.errors import DataError
 from sfumato.evaluation.score import Missing, Place, ensemble, evaluate, join, leaderboard
-from sfumato.evaluation.strata import agreement_strata, disputed_thirds, strata_of
 from sfumato.labels.files import read_arrays, read_item_table, read_labels, with_numbers
 from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json
 from sfumato.scores import Estimate

@@ -15,21 +15,16 @@ from numpy.typing import NDArray
 from sfumato.reporting.draw import (
     INK,
     MARKED,
+    NUMBER,
     SMALL,
+    TEXT,
     Basis,
     Drawing,
-    finish_drawing,
-    panels,
-    styles,
-    written,
-)
-from sfumato.reporting.figures.marks import (
-    NUMBER,
-    TEXT,
     Kind,
     bars,
     check_columns,
     dots,
+    finish_drawing,
     first_style,
     groups,
     heading,
@@ -37,10 +32,13 @@ from sfumato.reporting.figures.marks import (
     name_rows,
     not_drawn,
     offsets,
+    panels,
     reference,
+    styles,
     values,
+    written,
 )
-from sfumato.reporting.text import number
+from sfumato.reporting.text import number, over_text
 from sfumato.scores import metric_words
 
 SCORE = {
@@ -237,12 +235,11 @@ def basis_of(table: pl.DataFrame) -> Basis:
     seeds: list[int] = []
     if "seeds" in table.columns and isinstance(table.schema["seeds"], pl.List):
         seeds = table["seeds"].explode().drop_nulls().unique().sort().to_list()
-    over = table["over"].unique().sort().to_list() if "over" in table.columns else []
     return Basis(
         simulated="simulated" in table.columns and bool(table["simulated"].any()),
         items=int(table["items"].max() or 0),  # type: ignore[arg-type]
         seeds=tuple(seeds),
-        interval=" or over ".join(one for one in over if one),
+        interval=over_text(table["over"].drop_nulls()) if "over" in table.columns else "",
     )
 
 

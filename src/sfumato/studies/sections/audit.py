@@ -15,8 +15,7 @@ from sfumato.evaluation.cartography import REGIONS
 from sfumato.reporting.draw import Basis
 from sfumato.reporting.figures import curves, galleries
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Section, Text
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Block, Section, Table, Text
 from sfumato.reporting.text import Finding, count, interval, mode_shift, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.data import PEOPLE
@@ -25,8 +24,8 @@ from sfumato.studies.measures.doubt import TOP, TOP_SHARE
 from sfumato.studies.measures.duplicates import LEARNT
 from sfumato.studies.measures.dynamics import SIGNALS
 from sfumato.studies.measures.modes import STEPS
-from sfumato.studies.measures.rows import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 from sfumato.studies.measures.trained import ATTACKED
+from sfumato.studies.measures.trials import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl")
@@ -68,14 +67,15 @@ class Results(Protocol):
 
 def modes(run: RunFolder) -> Section | None:
     """How much of what soft labels gain is the shift of the mode (S4-45, C15)."""
-    differ = next(iter(run.estimates.filter(metric="modes_differ", part="", stratum="all")), None)
+    counted = run.estimates.filter(metric="modes_differ", stratum="all")
+    differ = min(counted, key=lambda one: bool(one.part), default=None)  # of all items if known
     if "modes" not in run.tables or differ is None:
         return None
     text = (
         f"The most frequent answer of people is not the original label on {differ.value:,.0f} of "
-        f"{differ.items:,} items. Re-annotation moves the label; a gain may come from that alone. "
-        "Soft labels are therefore held against the majority vote of the same people, on the "
-        "original labels and on people's."
+        f"{differ.items:,} {'tested ' if differ.part else ''}items. Re-annotation moves the label; "
+        "a gain may come from that alone. Soft labels are therefore held against the majority vote "
+        "of the same people, on the original labels and on people's."
     )
     paired = run.estimates.differences.filter(
         metric=HEADLINE, stratum="all", attack="", against=PEOPLE
