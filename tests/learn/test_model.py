@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
-from sfumato.data.digits import label_by_neighbours
 
 from sfumato.data import load
+from sfumato.data.decode import label_by_neighbours
 from sfumato.errors import DataError, MissingPackage, UnknownName
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
