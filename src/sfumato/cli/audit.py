@@ -100,7 +100,7 @@ def audit(
     )
     settings = AuditSettings(
         classes=None if classes is None else read_classes(classes),
-        scale="logits" if logits else "probabilities",
+        kind="logits" if logits else "probabilities",
         missing="leave out" if shared_items else "error",
         near=near,
         draws=draws,

@@ -61,3 +61,4 @@ Logits = Annotated[
 SharedItems = Annotated[
     bool, typer.Option("--shared-items", help="Leave out items without a prediction.")
 ]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]

@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
@@ -53,6 +54,27 @@ def load_own(
     )
 
 
+def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint8]]:
+    """The pictures of the given items in a folder or zip archive, of whatever size.
+
+    An item is the path of its picture, its file name, or that without the ending. Items without a
+    picture, or with several, are left out; a folder in which no item has one is an error.
+    """
+    if not path.exists():
+        raise DataError(f"There is no folder or archive {path}.")
+    names, _, read = open_pictures(path)
+    by_name = _by_name(names)
+    members = {item: by_name.get(item, []) for item in items}
+    found = {item: item if item in fit else fit[0] for item, fit in members.items() if fit}
+    clear = {item: name for item, name in found.items() if len(members[item]) == 1 or name == item}
+    if items and not clear:
+        raise DataError(
+            f"{path} has no picture ({', '.join(ENDINGS)}) that is called as an item; the first "
+            f"item is {items[0]!r}."
+        )
+    return {item: read_picture(read, name, path) for item, name in clear.items()}
+
+
 def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl.DataFrame:
     """The table with a column ``split``, "all" where it has none; an empty cell is an error."""
     if "split" not in table.columns:
@@ -87,11 +109,7 @@ def _table(path: Path) -> pl.DataFrame:
 def _matched(
     items: Sequence[str], names: Sequence[str], *, table: Path, pictures: Path
 ) -> list[str]:
-    by_name: dict[str, list[str]] = {}
-    for name in names:
-        path = PurePosixPath(name)
-        for called in {name, path.name, path.stem}:
-            by_name.setdefault(called, []).append(name)
+    by_name = _by_name(names)
     members = [_member(item, by_name, table=table, pictures=pictures) for item in items]
     owner: dict[str, str] = {}
     for item, member in zip(items, members, strict=True):
@@ -107,6 +125,16 @@ def _matched(
             f"{len(names)} pictures without one). Add it, or take the picture away."
         )
     return members
+
+
+def _by_name(names: Sequence[str]) -> dict[str, list[str]]:
+    """The pictures that each path, file name, or file name without ending may mean."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        for called in {name, path.name, path.stem}:
+            found.setdefault(called, []).append(name)
+    return found
 
 
 def _member(item: str, by_name: Mapping[str, Sequence[str]], *, table: Path, pictures: Path) -> str:

@@ -13,7 +13,7 @@ from sfumato.errors import DataError
 from sfumato.frames import is_table, split_index
 from sfumato.items.items import Id, Items, Kind, Naming
 from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
-from sfumato.labels.files import read_arrays
+from sfumato.labels.tables import read_arrays
 from sfumato.provenance import Provenance, Setting, Step, fingerprint_file
 
 SOURCES = (

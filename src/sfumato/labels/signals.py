@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from sfumato.errors import DataError
-from sfumato.labels.labelset import LabelSet, align
+from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 
 TIE_TOLERANCE = 1e-12
 """Probabilities closer than this are equal: averaging the same answers in another order rounds."""
@@ -57,6 +57,56 @@ def variance_of_top(labels: LabelSet) -> float:
     0.0625
     """
     return float(np.var(top_probability(labels)))
+
+
+SAME = 1e-9
+"""Disagreement below this is the rounding of a sum, not people."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far each item's mean label is spread, and of which two parts that is the sum; in nats."""
+
+    items: tuple[str, ...]
+    total: PerItem
+    """Entropy of the mean of all answers."""
+    doubt: PerItem
+    """Mean entropy of each answer by itself: what people are unsure of, whether or not they agree.
+    Zero where people name a single class."""
+    disagreement: PerItem
+    """What is left: the mean divergence of an answer from the mean of all. Zero where all answers
+    are the same, however unsure; NaN where there is only one."""
+    answers: NDArray[np.int64]
+
+    @property
+    def disputed(self) -> NDArray[np.bool_]:
+        """Where two answers differ."""
+        return np.nan_to_num(self.disagreement) > SAME
+
+
+def spread_of(crowd: CrowdLabels) -> Spread:
+    """The entropy of each item's mean label, divided into doubt and disagreement.
+
+    H(mean p) = mean H(p) + mean KL(p ‖ mean p), the generalised Jensen–Shannon divergence. Items
+    that nobody judged are left out.
+
+    >>> same = CrowdLabels(("a",), ("p", "q"), ("x", "y"), [0, 0], [0, 1], [[0.8, 0.2]] * 2)
+    >>> apart = CrowdLabels(("a",), ("p", "q"), ("x", "y"), [0, 0], [0, 1], [[1, 0], [0, 1]])
+    >>> for crowd in (same, apart):
+    ...     found = spread_of(crowd)
+    ...     print(found.doubt.round(3), found.disagreement.round(3))
+    [0.5] [0.]
+    [0.] [0.693]
+    """
+    labels = crowd.mean()
+    answers = np.bincount(crowd.item, minlength=len(crowd.items))
+    judged = answers > 0
+    own = np.bincount(crowd.item, weights=entr(crowd.probs).sum(axis=1), minlength=len(answers))
+    doubt = own[judged] / answers[judged]
+    total = entropy(labels)
+    apart = np.maximum(total - doubt, 0)  # rounding may end below zero
+    apart = np.where(answers[judged] > 1, apart, np.nan)
+    return Spread(labels.items, total, doubt, apart, answers[judged])
 
 
 def mean_uncertainty(unsure: Marks, item: Codes, n_items: int) -> PerItem:

@@ -105,6 +105,10 @@ class Drawing:
         text = _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
         return _with_plain_ids(text)
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.svg
+
 
 class Style(NamedTuple):
     """How one series looks: colour, marker and dash differ together."""

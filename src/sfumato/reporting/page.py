@@ -219,7 +219,7 @@ class Section:
     blocks: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """A whole report."""
 
@@ -228,6 +228,16 @@ class Page:
     summary: tuple[Finding, ...] = ()
     sections: tuple[Section, ...] = ()
     how: Origin = field(default_factory=Origin)
+    alone: bool = False
+    """Whether no files of the figures lie beside the page."""
+
+    def __repr__(self) -> str:
+        return f"<Page {self.title!r}: {', '.join(section.title for section in self.sections)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page in a frame of its own, so that styles do not mix."""
+        page = html.escape(render(self), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:40rem;border:0"></iframe>'
 
     @property
     def simulated(self) -> bool:

@@ -32,7 +32,7 @@ from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
 from sfumato.evaluation.score import leaderboard, leaderboard_table
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy, strata_of, top_probability
+from sfumato.labels.signals import Spread, entropy, spread_of, strata_of, top_probability
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
@@ -259,12 +259,31 @@ def _about_people(files: AuditFiles) -> AuditPart | None:
         text = f"{one.name.capitalize()} between people: {one.value:.3f} "
         text += f"{interval(one.low, one.high)} on {one.n:,} items."
         sentences.append(Finding(text, "found"))
+    if given.made is not None:
+        sentences += _doubt_or_disagreement(spread_of(given.made.crowd))
     single = int((given.people.weight == 1).sum())
     if single:
         text = f"{count(single, 'item')} with a single judgment cannot be disputed by it."
         sentences.append(Finding(text, "caution"))
     tables = {**found.tables, "strata": sections.strata_rows(Estimates.of(rows))}
     return AuditPart("People", Findings(rows, tables), sentences)
+
+
+def _doubt_or_disagreement(spread: Spread) -> list[Finding]:
+    """Whether spread labels come from people who hedge, or from people who differ."""
+    several = spread.answers > 1
+    if not several.any():
+        return []
+    disputed, items = int(spread.disputed.sum()), int(several.sum())
+    return [
+        Finding(
+            f"People's answers differ on {disputed:,} of {items:,} items that two or more answered "
+            f"({disputed / items:.1%}). Of the entropy, {spread.doubt[several].mean():.3f} nats "
+            "are doubt within single answers and "
+            f"{spread.disagreement[several].mean():.3f} disagreement between people.",
+            "found",
+        )
+    ]
 
 
 def _agreement(files: AuditFiles) -> dict[str, Agreement]:

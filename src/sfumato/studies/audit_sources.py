@@ -12,12 +12,13 @@ from sfumato.data import ImageSet, load_own
 from sfumato.errors import DataError, SfumatoError
 from sfumato.evaluation.cartography import check_watched
 from sfumato.evaluation.predictions import (
-    Scale,
+    Kind,
+    load_predictions,
     other_class_order,
     read_original,
-    read_predictions,
+    require_same_classes,
 )
-from sfumato.evaluation.score import Missing, join
+from sfumato.evaluation.score import Missing, MissingPredictions, join
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -56,7 +57,7 @@ class AuditSettings:
 
     classes: tuple[str, ...] | None = None
     """The order of columns and class numbers that a file does not name."""
-    scale: Scale = "probabilities"
+    kind: Kind = "probabilities"
     missing: Missing = "error"
     near: bool = True
     """Whether near duplicates are sought too."""
@@ -202,14 +203,20 @@ def _read_models(
     names = [name for name, _ in sources.predictions]
     for at, (name, path) in enumerate(sources.predictions):
         assert people is not None
-        model = read_predictions(
-            path, classes=people.classes, unnamed=settings.classes, scale=settings.scale
+        loaded = load_predictions(
+            path,
+            name=path.name,
+            classes=people.classes,
+            items=people.items,
+            unnamed=settings.classes,
+            kind=settings.kind,
         )
-        human, model = _joined(path, people, model, settings.missing)
+        require_same_classes(path.name, loaded.labels, people.classes)
+        remarks += loaded.remarks
+        human, model = _joined(path, people, loaded.labels, settings.missing)
         if len(human) < len(people):
             remarks.append(f"{path.name} covers {len(human):,} of {len(people):,} labelled items.")
-        by_position = model.provenance[-1].settings.get("classes") == "by position"
-        if by_position and (doubt := other_class_order(human, model)):
+        if loaded.by_position("classes") and (doubt := other_class_order(human, model)):
             remarks.append(f"{path.name}: {doubt}")
         called = name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
         models[called] = model
@@ -302,5 +309,7 @@ def _joined(
 ) -> tuple[LabelSet, LabelSet]:
     try:
         return join(people, model, missing)
+    except MissingPredictions as error:
+        raise DataError(f"{path.name}: {error} (--shared-items does so.)") from None
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from None

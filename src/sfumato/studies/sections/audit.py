@@ -177,16 +177,16 @@ def doubt(run: RunFolder) -> Section | None:
 
 
 def doubt_sentences(estimates: Estimates) -> list[Finding]:
-    """How much people dispute, and how much of it lies in few items."""
+    """How many labels are spread over classes, and how much of the entropy lies in few items."""
     found = {(one.metric, one.stratum): one for one in estimates.filter(network="", part="")}
     disputed = found.get(("share_of_items", "disputed"))
     mean, top = found.get(("mean_entropy", "all")), found.get(("entropy_share", TOP))
     texts = []
     if disputed is not None and mean is not None:
         texts.append(
-            f"People dispute {found['items', 'disputed'].value:,.0f} of {disputed.items:,} items "
-            f"({percent(disputed)}); the mean entropy is {mean.value:.3f} nats "
-            f"{interval(mean.low, mean.high)}."
+            f"The labels of {found['items', 'disputed'].value:,.0f} of {disputed.items:,} items "
+            f"have mass on several classes ({percent(disputed)}); the mean entropy is "
+            f"{mean.value:.3f} nats {interval(mean.low, mean.high)}."
         )
     if top is not None:
         texts.append(f"The {TOP_SHARE:.0%} most doubtful items hold {percent(top)} of all doubt.")
