@@ -12,6 +12,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "names", "provenance", "frames", "stats", "scores"),
     ("judgments",),
     ("labels",),
+    ("items",),
     ("planning", "data", "learn", "evaluation"),
     ("reporting",),
     ("elicit", "studies"),

@@ -523,11 +523,9 @@ def sizes_of(name: str) -> list[Size]:
 def preset_law(name: str) -> None:
     """A study can be made of it, with rules that there are."""
     preset = PRESETS[name]
-    study = preset_study(
-        name,
-        () if preset.form in ("pairs", "triplets") else CLASSES,
-        **({"options": {"subset": ["cat", "dog"]}} if preset.form == "top-class" else {}),
-    )
+    options: dict[str, Any] = {"subset": ["cat", "dog"]} if preset.form == "top-class" else {}
+    classes = () if preset.form in ("pairs", "triplets") else CLASSES
+    study = preset_study(name, classes, options=options)
     assert (study.preset, study.form) == (name, preset.form)
     assert set(preset.rules) <= RULES.keys()
     assert preset.title and preset.wording

@@ -134,7 +134,10 @@ def test_simulated_is_said_first(run: Run) -> None:
     [
         ([], "There is nothing to audit."),
         (["--labels", "none.csv"], "There is no file none.csv."),
-        (["--labels", "labels.csv", "--predictions", "table.csv"], "table.csv holds one class per item"),
+        (
+            ["--labels", "labels.csv", "--predictions", "table.csv"],
+            "table.csv holds one class per item",
+        ),
         (["--images", "pictures"], "--images and --table go together"),
         (["--judgments", "votes.csv", "--format", "crwd"], "Did you mean 'crowd'?"),
         (["--labels", "labels.csv", "--dynamics", "model.csv"], "model.csv cannot be read as .npz"),

@@ -12,8 +12,7 @@ from sfumato.judgments.question import Question, ask
 from sfumato.provenance import Step
 from sfumato.reporting.answers import report
 from sfumato.reporting.datasheet import question_asked
-from sfumato.reporting.page import Page, render
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Page, Table, render
 
 CLASSES = ["cat", "dog", "<frog>"]
 

@@ -12,6 +12,7 @@ from sfumato.cli.images import ambiguous, mix
 from sfumato.cli.label import label, simulate
 from sfumato.cli.plan import plan
 from sfumato.cli.run import report, results, run
+from sfumato.cli.train import predict, train
 
 app = typer.Typer(
     name="sfumato",
@@ -29,10 +30,12 @@ app.command()(evaluate)
 app.command()(label)
 app.command()(mix)
 app.command()(plan)
+app.command()(predict)
 app.command()(run)
 app.command()(report)
 app.command()(results)
 app.command()(simulate)
+app.command()(train)
 app.command()(describe)
 app.command()(convert)
 

@@ -15,7 +15,13 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import quality_rules, read_any, read_options
+from sfumato.cli.reading import (
+    quality_rules,
+    read_any,
+    read_options,
+    tell_guesses,
+    tell_joins,
+)
 from sfumato.errors import DataError
 
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
@@ -35,7 +41,15 @@ DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data li
 
 def describe(
     file: given.File,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     rules: WhatIf = "",
@@ -52,7 +66,20 @@ def describe(
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
 
-    found = read_any(file, format_, read_options(classes, question, key), strict)
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    found = read_any(file, format_, options, strict)
     if not isinstance(found, Judgments):
         print_result(describe_other(found), as_json, _print_other)
         return
@@ -62,13 +89,22 @@ def describe(
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
     print_result({"file": file.name, **description}, as_json, _print_description)
+    tell_joins(found)
 
 
 def convert(
     file: given.File,
     output: AnyOutput,
     to: ToFormat,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -77,7 +113,21 @@ def convert(
     """Read judgments in one format and write them in another."""
     from sfumato.judgments.formats import write
 
-    found = read_any(file, format_, read_options(classes, question, key), strict)
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    found = read_any(file, format_, options, strict)
+    tell_guesses(found, format_)
     write(found, output, to)
     typer.echo(f"Wrote {len(found):,} judgments to {output}.")
 

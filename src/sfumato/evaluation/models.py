@@ -30,10 +30,11 @@ from sfumato.evaluation.score import (
     leaderboard,
 )
 from sfumato.evaluation.score import evaluate as score_model
-from sfumato.evaluation.strata import Mask, agreement_strata, disputed_thirds, strata_of
+from sfumato.evaluation.trials import Mask
 from sfumato.frames import is_table
 from sfumato.labels.files import load_labels
 from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
 from sfumato.labels.tables import ITEM_NAMES, listed
 from sfumato.names import find
 from sfumato.provenance import Setting, Step

@@ -18,9 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import TIE_TOLERANCE, checked_counts
+from sfumato.labels.alter import checked_counts
 from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.signals import TIE_TOLERANCE
 from sfumato.stats import bootstrap_sums, percentile_interval, ratio
 
 Counts = NDArray[np.float64] | NDArray[np.integer]  # (items, classes)

@@ -31,8 +31,7 @@ from sfumato.reporting import figures
 from sfumato.reporting.contents import Contents, label_words, load_contents
 from sfumato.reporting.datasheet import question_asked
 from sfumato.reporting.draw import Basis
-from sfumato.reporting.page import Block, Page, Section, Text, duration, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, duration, write
 from sfumato.reporting.text import Finding, count, interval, number
 
 MOST_PEOPLE = 30

@@ -8,7 +8,7 @@ rather than filled with a guess.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -374,31 +374,6 @@ def open_questions(sheet: Datasheet) -> list[str]:
         for entry in getattr(sheet, section)
         if entry.answer is None
     ]
-
-
-def to_structure(sheet: Datasheet) -> dict[str, Any]:
-    """The sheet as plain dicts and lists, ready for JSON or an HTML template that escapes text.
-
-    ``title``, ``simulated``, ``warning`` (a sentence or empty), ``open`` (how many questions),
-    ``sections``: ``name``, ``title``, ``entries``: ``question``, ``answer`` or None, ``counted``.
-    """
-    return {
-        "title": sheet.title,
-        "simulated": sheet.simulated,
-        "warning": SIMULATED if sheet.simulated else "",
-        "open": len(open_questions(sheet)),
-        "sections": [
-            {
-                "name": section,
-                "title": section.capitalize(),
-                "entries": [
-                    {"question": entry.question, "answer": entry.answer, "counted": entry.counted}
-                    for entry in getattr(sheet, section)
-                ],
-            }
-            for section in get_args(SectionName)
-        ],
-    }
 
 
 def to_markdown(sheet: Datasheet) -> str:

@@ -17,8 +17,7 @@ from sfumato.provenance import is_simulated
 from sfumato.reporting import figures
 from sfumato.reporting.contents import Contents, label_words, load_contents
 from sfumato.reporting.draw import Basis, Drawing
-from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import Origin, Table, scores_shown
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, scores_shown, write
 from sfumato.reporting.text import Finding, count, interval, number, summarise
 from sfumato.scores import Estimate, Estimates
 

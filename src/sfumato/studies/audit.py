@@ -30,18 +30,16 @@ from sfumato.evaluation.cartography import (
 from sfumato.evaluation.duplicates import Pictures
 from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
 from sfumato.evaluation.score import leaderboard, leaderboard_table
-from sfumato.evaluation.strata import strata_of
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import Spread, entropy, spread_of, top_probability
+from sfumato.labels.signals import Spread, entropy, spread_of, strata_of, top_probability
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.figures import curves
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, write
 from sfumato.reporting.text import Finding, count, interval
 from sfumato.scores import Estimate, Estimates, as_rows, source_text, with_interval
 from sfumato.studies.audit_sources import (

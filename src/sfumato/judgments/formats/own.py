@@ -8,13 +8,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import (
     COMPARISON_COLUMNS,
     COMPARISON_QUESTIONS,
@@ -29,6 +29,7 @@ from sfumato.judgments.formats.reading import (
     Key,
     ReadOptions,
     Rows,
+    UnclearSource,
     by_line,
     classes_among,
     flag_empty,
@@ -36,22 +37,16 @@ from sfumato.judgments.formats.reading import (
     flag_no_whole_number,
     flag_unknown_word,
     is_utf8,
+    members,
     open_text,
     people,
     pseudonymous,
     read_csv_rows,
+    read_json_text,
     sound_rows,
 )
-from sfumato.judgments.formats.writing import (
-    kind_of,
-    preset_question,
-    question_file,
-    read_beside,
-    refuse_platform_ids,
-    stored_question,
-    whole_file,
-    write_beside,
-)
+from sfumato.judgments.formats.texts import open_table_text
+from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
     COLUMNS,
     VIEWS,
@@ -61,8 +56,9 @@ from sfumato.judgments.judgments import (
     judgments_from,
 )
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
-from sfumato.judgments.question import Question, question_from_json
-from sfumato.provenance import Step, fingerprint_file
+from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
+from sfumato.names import find
+from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
 
@@ -199,25 +195,42 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     """
     stored, steps = read_beside(path)
     question = _named_question(path, stored, options) or stored_question(path, stored, options)
-    kind = kind_of(question, options)
     rows = _rows(path, options)
+    files = [file for file in (path, options.question_file) if file is not None]
+    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
+    return judgments_of_rows(
+        rows, options, file=path.name, question=question, provenance=(*steps, read)
+    )
+
+
+def judgments_of_rows(
+    rows: Rows,
+    options: ReadOptions,
+    *,
+    file: str,
+    question: Question | None,
+    provenance: Provenance,
+) -> Judgments:
+    """Judgments from rows with the columns of a judgments table, whatever they were read from.
+
+    Without a question the options say what was asked.
+    """
+    kind = kind_of(question, options)
     table, remarks = _our_columns(rows.table, options.key)
     if kind == "choose-one":
         table = table.with_columns(_as_json(table[name]) for name in ("answer", "repaired"))
-    question = question or _preset(path, kind, table["answer"], options)
+    question = question or _preset(file, kind, table["answer"], options)
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
-    aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
-    files = [file for file in (path, options.question_file) if file is not None]
-    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
+    aside = set_aside(table, fields.faults, file=file, lines=rows.lines)
     return judgments_from(
         question,
         kept,
-        file=path.name,
+        file=file,
         lines=pl.Series(rows.lines, dtype=pl.Int64).filter(fields.sound).to_numpy(),
         rejected=[*rows.rejected, *aside],
-        remarks=[*remarks, *_unknown_gold(kept, question)],
-        provenance=(*steps, read),
+        remarks=[*rows.remarks, *remarks, *_unknown_gold(kept, question)],
+        provenance=provenance,
     )
 
 
@@ -271,7 +284,7 @@ def _suffix(path: Path) -> str:
     if suffix not in (".parquet", ".jsonl", ".csv"):
         raise DataError(
             f"{path.name} ends in {path.suffix!r}; judgments are kept as .parquet, .jsonl or .csv. "
-            "Rename the file, or name its format (--format)."
+            "Rename the file, or name its format."
         )
     return suffix
 
@@ -279,11 +292,13 @@ def _suffix(path: Path) -> str:
 def _rows(path: Path, options: ReadOptions) -> Rows:
     match _suffix(path):
         case ".parquet":
-            rows = _parquet_rows(path)
+            rows = read_parquet_rows(path)
         case ".jsonl":
-            rows = _jsonl_rows(path, options)
+            rows = read_jsonl_rows(path, options)
         case _:
-            return read_csv_rows(path, needed=NEEDED, progress=options.progress)
+            return read_csv_rows(
+                path, needed=NEEDED, progress=options.progress, delimiter=options.delimiter
+            )
     missing = [name for name in NEEDED if name not in rows.table.columns]
     if missing:
         found = ", ".join(map(repr, rows.table.columns[:20])) or "none"
@@ -291,7 +306,7 @@ def _rows(path: Path, options: ReadOptions) -> Rows:
     return rows
 
 
-def _parquet_rows(path: Path) -> Rows:
+def read_parquet_rows(path: Path) -> Rows:
     """The number of a row stands for its line."""
     try:
         table = pl.read_parquet(path)
@@ -307,12 +322,13 @@ def _parquet_rows(path: Path) -> Rows:
     return Rows(table, list(range(1, len(table) + 1)), [])
 
 
-def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
+def read_jsonl_rows(path: Path, options: ReadOptions) -> Rows:
+    """One JSON object per line as text columns; a line that holds none is set aside."""
     lines: list[int] = []
     rejected: list[RejectedRow] = []
     frames = []
     total = path.stat().st_size if path.is_file() else 0
-    with open_text(path) as file:
+    with open_table_text(path) as file:
         chunk: list[dict[str, Any]] = []
         for number, fields in _objects(path, file, rejected):
             chunk.append(fields)
@@ -320,7 +336,7 @@ def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
             if len(chunk) == CHUNK:
                 frames.append(_frame(chunk))
                 chunk = []
-                options.progress(file.buffer.tell(), total)
+                options.progress(min(file.buffer.tell(), total), total)
         frames.append(_frame(chunk))
     options.progress(total, total)
     if not lines:
@@ -420,13 +436,15 @@ def _is_json_text(text: str) -> bool:
         return False
 
 
-def _preset(path: Path, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
+def _preset(file: str, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
     classes = options.classes
     if kind == "choose-one" and classes is None:
         labels = [json.loads(text) for text in answers.drop_nulls().unique()]
         storable = [label for label in labels if is_utf8(label)]
-        classes = classes_among(pl.Series(storable, dtype=pl.String), None, file=path.name)
-    return preset_question(path, kind, classes)
+        classes = classes_among(
+            pl.Series(storable, dtype=pl.String), None, file=file, answers=answers.count()
+        )
+    return preset_question(file, kind, classes)
 
 
 def _unknown_gold(table: pl.DataFrame, question: Question) -> list[Remark]:
@@ -572,3 +590,106 @@ def write_mixes(mixes: MixJudgments, path: Path) -> None:
         mixes.table.write_csv(part)
     asked = {task: MIX_TASKS[task] for task in mixes.table["task"].unique().sort()}
     write_beside(path, {"kind": "mixes", "wording": asked}, mixes.provenance)
+
+
+# Find out what was asked: from the JSON beside a judgments table, or from the user.
+
+
+def question_file(path: Path) -> Path:
+    """Where the question of a judgments table is.
+
+    >>> question_file(Path("answers.csv")).name
+    'answers.question.json'
+    """
+    return path.with_suffix(".question.json")
+
+
+def stored_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question stored beside a table, None if nothing is; the options must not contradict."""
+    if not stored:
+        return None
+    beside = question_file(path).name
+    _check_classes(stored, beside)
+    try:
+        question = question_from_json(json.dumps(stored), where=beside)
+    except SfumatoError as error:
+        raise DataError(f"{beside}: {error}") from None
+    if options.question not in (None, question.kind):
+        raise DataError(
+            f"{beside} says that the question is {question.kind!r}, not {options.question!r}. "
+            "Leave the option out, or correct the file."
+        )
+    return _in_order(question, options.classes, beside)
+
+
+def kind_of(question: Question | None, options: ReadOptions) -> str:
+    """The kind of question: as stored, as the user says, otherwise choose-one."""
+    if question is not None:
+        return question.kind
+    kind = options.question or "choose-one"
+    find(QUESTIONS, kind, what="question")
+    return kind
+
+
+def preset_question(file: str, kind: str, classes: Sequence[str] | None) -> Question:
+    """The preset question; for most kinds somebody has to say what the classes are."""
+    if classes is None:
+        example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})
+        raise UnclearSource(
+            f"It is not known which classes the answers in {file} are about. Name them, or "
+            f"write {question_file(Path(file)).name} beside it, as in {example}.",
+            "classes",
+        )
+    return ask(kind, classes)
+
+
+def _check_classes(stored: Mapping[str, Any], file: str) -> None:
+    classes = stored.get("classes")
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise DataError(
+            f"{file} holds no question: it needs an object whose 'classes' is a list of texts, as "
+            'in {"kind": "choose-one", "classes": ["cat", "dog"]}.'
+        )
+
+
+def _in_order(question: Question, classes: Sequence[str] | None, file: str) -> Question:
+    """The user may put the classes into another order, not replace them."""
+    if classes is None or tuple(classes) == question.classes:
+        return question
+    if set(classes) != set(question.classes):
+        odd = sorted(set(classes) ^ set(question.classes))
+        raise DataError(
+            f"The classes given and those in {file} differ, first in {odd[0]!r}. Leave the option "
+            "out, or correct the file."
+        )
+    return replace(question, classes=tuple(classes))
+
+
+# Keep what a table cannot hold, its question and provenance, in a JSON file beside it.
+
+
+def write_beside(path: Path, about: Mapping[str, Any], provenance: Provenance) -> None:
+    """Write ``about`` and the provenance beside the table ``path``.
+
+    Without it, answers that were made up would look like answers of people.
+    """
+    stored = {**about, "provenance": to_json(provenance)}
+    with whole_file(question_file(path)) as part:
+        text = json.dumps(stored, indent=1, ensure_ascii=False)
+        part.write_text(text + "\n", encoding="utf-8")
+
+
+def read_beside(path: Path) -> tuple[dict[str, Any], Provenance]:
+    """What is written beside the table ``path``, and its provenance; both empty without a file."""
+    beside = question_file(path)
+    if not beside.is_file():
+        return {}, ()
+    found = members(read_json_text(beside), file=beside.name)
+    stored = {member.name: member.value for member in found}
+    try:
+        return stored, from_json(stored.pop("provenance", []))
+    except TypeError:
+        raise DataError(
+            f"{beside.name}: 'provenance' is not a list of steps. Remove it if it was not "
+            "written here."
+        ) from None

@@ -20,6 +20,7 @@ from sfumato.learn.networks.models import (
     densenet_bc_100,
     ffn,
     lenet,
+    logistic,
     preact_164,
     preact_resnet,
     pyramidnet_110_270,
@@ -132,10 +133,22 @@ class NetworkKind:
     cutout: int | None = None
     """The side of the square that its published training cuts out of each image."""
 
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether it learns vectors too: it needs one pixel, with a channel per number."""
+        return self.smallest_side == 1
+
 
 DIGIT: ImageShape = (28, 28, 1)
 
 NETWORKS: dict[str, NetworkKind] = {
+    "logistic": NetworkKind(
+        build=logistic,
+        about="Logistic regression.",
+        parameters=7_850,
+        image_shape=DIGIT,
+        smallest_side=1,
+    ),
     "simple-ffn": NetworkKind(
         build=partial(ffn, hidden=(128,)),
         about="One hidden layer of 128 units.",

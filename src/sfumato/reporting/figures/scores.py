@@ -15,21 +15,16 @@ from numpy.typing import NDArray
 from sfumato.reporting.draw import (
     INK,
     MARKED,
+    NUMBER,
     SMALL,
+    TEXT,
     Basis,
     Drawing,
-    finish_drawing,
-    panels,
-    styles,
-    written,
-)
-from sfumato.reporting.figures.marks import (
-    NUMBER,
-    TEXT,
     Kind,
     bars,
     check_columns,
     dots,
+    finish_drawing,
     first_style,
     groups,
     heading,
@@ -37,8 +32,11 @@ from sfumato.reporting.figures.marks import (
     name_rows,
     not_drawn,
     offsets,
+    panels,
     reference,
+    styles,
     values,
+    written,
 )
 from sfumato.reporting.text import number, over_text
 from sfumato.scores import metric_words

@@ -15,8 +15,7 @@ from sfumato.evaluation.cartography import REGIONS
 from sfumato.reporting.draw import Basis
 from sfumato.reporting.figures import curves, galleries
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Section, Text
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Block, Section, Table, Text
 from sfumato.reporting.text import Finding, count, interval, mode_shift, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.data import PEOPLE
@@ -25,8 +24,8 @@ from sfumato.studies.measures.doubt import TOP, TOP_SHARE
 from sfumato.studies.measures.duplicates import LEARNT
 from sfumato.studies.measures.dynamics import SIGNALS
 from sfumato.studies.measures.modes import STEPS
-from sfumato.studies.measures.rows import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 from sfumato.studies.measures.trained import ATTACKED
+from sfumato.studies.measures.trials import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl")
