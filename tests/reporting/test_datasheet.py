@@ -10,7 +10,14 @@ import pytest
 from sfumato.errors import UnknownName
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.judgments import COLUMNS, Judgments, RejectedRow, Remark, select
+from sfumato.judgments.judgments import (
+    ABOUT_COLUMNS,
+    COLUMNS,
+    Judgments,
+    RejectedRow,
+    Remark,
+    select,
+)
 from sfumato.judgments.quality import apply_rules, rule_with
 from sfumato.judgments.question import ask
 from sfumato.labels.agreement import Agreement
@@ -18,7 +25,6 @@ from sfumato.labels.build import build
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step
 from sfumato.reporting.datasheet import (
-    ABOUT_COLUMNS,
     OPEN,
     QUESTIONS_TO_THE_OWNER,
     SIMULATED,

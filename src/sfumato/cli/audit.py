@@ -127,7 +127,8 @@ def _write(audited: "Audit", sources: "AuditSources", folder: Path, *, report: b
 
     written = write_audit(audited, folder)
     if report:
-        of = sources.labels or sources.judgments or sources.images or sources.dynamics or folder
+        files = (sources.labels, sources.judgments, sources.images, sources.dynamics, folder)
+        of = next(file for file in files if isinstance(file, Path))
         written.append(draw_audit(audited, folder, title=f"Audit of {of.stem}").name)
     return written
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.audit import audit
+from sfumato.cli.check import check
 from sfumato.cli.data import convert, data_app, describe
 from sfumato.cli.elicit import elicit_app
 from sfumato.cli.evaluate import evaluate
@@ -37,6 +38,7 @@ app.command()(results)
 app.command()(simulate)
 app.command()(train)
 app.command()(describe)
+app.command()(check)
 app.command()(convert)
 
 

@@ -1,14 +1,16 @@
 """``sfumato describe``, ``convert`` and ``data``: what a file holds, and the data sets."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
     format_number,
+    notify,
     print_line,
     print_result,
     print_table,
@@ -24,6 +26,10 @@ from sfumato.cli.reading import (
 )
 from sfumato.errors import DataError
 
+if TYPE_CHECKING:
+    from sfumato.judgments.formats.hf import Publication
+    from sfumato.judgments.judgments import Judgments
+
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 
 WhatIf = Annotated[
@@ -36,6 +42,12 @@ CompareAggregators = Annotated[
 ]
 AnyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 ToFormat = Annotated[str, typer.Option("--to", help="The format to write (docs/formats.md).")]
+Title = Annotated[str | None, typer.Option("--title", help="Name of the dataset (--to hf).")]
+License = Annotated[
+    str | None, typer.Option("--license", help="Its licence, such as cc-by-4.0 (--to hf).")
+]
+Creator = Annotated[str | None, typer.Option("--creator", help="Who made it (--to hf).")]
+Url = Annotated[str | None, typer.Option("--url", help="Where it is published (--to hf).")]
 DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
 
 
@@ -109,10 +121,19 @@ def convert(
     question: given.QuestionKind = None,
     strict: given.Strict = False,
     key: given.Key = None,
+    title: Title = None,
+    license_: License = None,
+    creator: Creator = None,
+    url: Url = None,
 ) -> None:
     """Read judgments in one format and write them in another."""
     from sfumato.judgments.formats import write
+    from sfumato.judgments.formats.hf import Publication
+    from sfumato.judgments.judgments import Judgments
 
+    about = Publication(title, license_, creator, url, date.today().isoformat())
+    if to != "hf" and any((title, license_, creator, url)):
+        raise DataError("--title, --license, --creator and --url belong to --to hf.")
     options = read_options(
         classes,
         question,
@@ -128,8 +149,11 @@ def convert(
     )
     found = read_any(file, format_, options, strict)
     tell_guesses(found, format_)
-    write(found, output, to)
-    typer.echo(f"Wrote {len(found):,} judgments to {output}.")
+    if to == "hf" and isinstance(found, Judgments):
+        _publish(found, output, about)
+    else:
+        write(found, output, to)
+        typer.echo(f"Wrote {len(found):,} judgments to {output}.")
 
 
 @data_app.command("list")
@@ -174,6 +198,22 @@ def data_path(
     from sfumato.data import path
 
     typer.echo(str(path(name)))
+
+
+def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None:
+    """Write a folder with labels, and say what is left for its publisher to say."""
+    from sfumato.labels.publish import publish
+
+    tables = publish(judgments, folder, about)
+    typer.echo(f"Wrote {len(judgments):,} judgments to {folder}: {', '.join(tables)}.")
+    if "labels" not in tables:
+        notify("No labels are among them: the answers make none.")
+    if judgments.rejected:
+        notify(f"The {len(judgments.rejected):,} rows that were set aside are not among them.")
+    unsaid = about.unsaid()
+    if unsaid:
+        options = ", ".join(f"--{name}" for name in unsaid)
+        notify(f"Croissant asks every dataset for {', '.join(unsaid)}: give {options}.")
 
 
 def _print_description(found: Mapping[str, Any]) -> None:

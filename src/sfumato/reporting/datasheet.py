@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from sfumato.judgments.judgments import COLUMNS, Judgments
+from sfumato.judgments.judgments import ABOUT_COLUMNS, COLUMNS, Judgments
 from sfumato.judgments.quality import Ledger, times
 from sfumato.judgments.question import QUESTIONS
 from sfumato.labels.agreement import Agreement
@@ -35,22 +35,6 @@ SectionName = Literal[
     "licence",
     "maintenance",
 ]
-
-ABOUT_COLUMNS: dict[str, str] = {
-    "item": "id of the item",
-    "annotator": "pseudonym of who answered; empty where not recorded",
-    "answer": "the answer as it was given, JSON",
-    "repaired": "the answer after a named repair, JSON; the one as given stays",
-    "seconds": "seconds the answer took",
-    "input_seconds": "seconds to each input, JSON",
-    "order": "place in the session, from 1",
-    "at": "time of the answer, ISO 8601",
-    "view": "why it was shown: first, repeat, check or practice",
-    "gold": "the class known to be right, where one is",
-    "completed": "whether the session reached its end",
-    "simulated": "true where a simulated person answered; empty for people",
-}
-"""What the columns of judgments hold."""
 
 MOST_REASONS = 5
 """How many reasons are listed one by one; the rest are counted together."""

@@ -22,6 +22,7 @@ from sfumato.judgments.formats.datasets import (
 )
 from sfumato.judgments.formats.foreign import judgments_of_frame, read_table
 from sfumato.judgments.formats.guess import guess_format
+from sfumato.judgments.formats.hf import read_hf, write_hf
 from sfumato.judgments.formats.own import (
     read_comparisons,
     read_mixes,
@@ -91,6 +92,13 @@ FORMATS: dict[str, Format] = {
         "judgments",
         "our own: .parquet, .jsonl or .csv with the columns of a judgments table, and the "
         "question as JSON beside it",
+    ),
+    "hf": Format(
+        read_hf,
+        write_hf,
+        "judgments",
+        "a Hugging Face dataset folder: our own Parquet tables in data, the question beside them, "
+        "README.md and croissant.json; holds everything but rows set aside and remarks",
     ),
     "crowd": Format(
         read_crowd,
@@ -418,7 +426,8 @@ _HOLDS: dict[type, Contents] = {
     MixJudgments: "mixes",
 }
 
-_ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
+ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
+"""Where the id of a platform or an e-mail address stands in a longer text."""
 
 
 def _without_ids(found: T, key: Key) -> T:
@@ -445,6 +454,6 @@ def _masked(row: RejectedRow, key: Key) -> RejectedRow:
 
     return replace(
         row,
-        reason=_ID_IN_TEXT.sub(stand_in, row.reason),
-        text=_ID_IN_TEXT.sub(stand_in, row.text),
+        reason=ID_IN_TEXT.sub(stand_in, row.reason),
+        text=ID_IN_TEXT.sub(stand_in, row.text),
     )

@@ -62,21 +62,31 @@ from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
 
+NEEDED = {"item": "the id of what was judged", "answer": "what the annotator said, as JSON"}
+"""The columns that every row fills, and with what."""
+
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a row cannot be read."""
+    """Why a field cannot be read."""
 
     field: str
-    reason: str
+    found: str
+    """What stands there, as it is shown; empty for nothing."""
+    expected: str
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, as half a sentence."""
+        return f"{self.found} is not {self.expected}" if self.found else "empty"
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The columns of ``COLUMNS`` in their types, and the first fault of each unsound row."""
+    """The columns of ``COLUMNS`` in their types, and the faults of each unsound row."""
 
     table: pl.DataFrame
-    faults: dict[int, Fault]
+    faults: dict[int, list[Fault]]
 
     @property
     def sound(self) -> pl.Series:
@@ -91,28 +101,28 @@ def typed_fields(table: pl.DataFrame) -> Fields:
     >>> from sfumato.judgments.judgments import COLUMNS
     >>> row = {**dict.fromkeys(COLUMNS), "item": "a", "answer": '"cat"', "seconds": "3 s"}
     >>> typed_fields(pl.DataFrame([row])).faults
-    {0: Fault(field='seconds', reason="'3 s' is not a number of seconds")}
+    {0: [Fault(field='seconds', found="'3 s'", expected='a number of seconds')]}
     """
-    faults: dict[int, Fault] = {}
-    for name in ("item", "answer"):
+    faults: dict[int, list[Fault]] = {}
+    for name, expected in NEEDED.items():
         for row in table[name].is_null().arg_true():
-            faults.setdefault(row, Fault(name, "empty"))
+            faults.setdefault(row, []).append(Fault(name, "", expected))
     typed = []
     for name, (read, expected) in _READ.items():
         given = table[name]
         values = read(given).alias(name)
         for row in (given.is_not_null() & values.is_null()).arg_true():
-            faults.setdefault(row, Fault(name, f"{_shown(given[row])} is not {expected}"))
+            faults.setdefault(row, []).append(Fault(name, _shown(given[row]), expected))
         typed.append(values)
     return Fields(table.with_columns(typed), faults)
 
 
 def set_aside(
-    table: pl.DataFrame, faults: dict[int, Fault], *, file: str, lines: Sequence[int]
+    table: pl.DataFrame, faults: dict[int, list[Fault]], *, file: str, lines: Sequence[int]
 ) -> list[RejectedRow]:
-    """The rows with faults, as they stood in the file."""
+    """The rows with faults, as they stood in the file; the first fault of a row counts."""
     aside = []
-    for row, fault in sorted(faults.items()):
+    for row, (fault, *_) in sorted(faults.items()):
         fields = {name: value for name, value in table.row(row, named=True).items() if value}
         text = json.dumps(fields, ensure_ascii=False, default=str)
         aside.append(RejectedRow(file, lines[row], fault.field, fault.reason, text[:200]))
@@ -181,8 +191,6 @@ def _shown(value: Any) -> str:
 
 # Read and write our own files: a judgments table as Parquet, JSONL or CSV, the question beside it.
 
-NEEDED = ("item", "answer")
-
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes can spell half a character
 
 
@@ -195,7 +203,7 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     """
     stored, steps = read_beside(path)
     question = _named_question(path, stored, options) or stored_question(path, stored, options)
-    rows = _rows(path, options)
+    rows = read_rows(path, options)
     files = [file for file in (path, options.question_file) if file is not None]
     read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
     return judgments_of_rows(
@@ -216,9 +224,9 @@ def judgments_of_rows(
     Without a question the options say what was asked.
     """
     kind = kind_of(question, options)
-    table, remarks = _our_columns(rows.table, options.key)
+    table, remarks = our_columns(rows.table, options.key)
     if kind == "choose-one":
-        table = table.with_columns(_as_json(table[name]) for name in ("answer", "repaired"))
+        table = table.with_columns(answers_as_json(table[name]) for name in ("answer", "repaired"))
     question = question or _preset(file, kind, table["answer"], options)
     fields = typed_fields(table)
     kept = fields.table.filter(fields.sound)
@@ -289,7 +297,8 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
-def _rows(path: Path, options: ReadOptions) -> Rows:
+def read_rows(path: Path, options: ReadOptions) -> Rows:
+    """The rows of a judgments table as they stand in the file, with their lines."""
     match _suffix(path):
         case ".parquet":
             rows = read_parquet_rows(path)
@@ -297,7 +306,7 @@ def _rows(path: Path, options: ReadOptions) -> Rows:
             rows = read_jsonl_rows(path, options)
         case _:
             return read_csv_rows(
-                path, needed=NEEDED, progress=options.progress, delimiter=options.delimiter
+                path, needed=tuple(NEEDED), progress=options.progress, delimiter=options.delimiter
             )
     missing = [name for name in NEEDED if name not in rows.table.columns]
     if missing:
@@ -386,7 +395,7 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _our_columns(table: pl.DataFrame, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
+def our_columns(table: pl.DataFrame, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
     """The columns of ``COLUMNS``, texts as texts, people under pseudonyms."""
     remarks = [
         Remark(f"column {name!r} is not one of ours and was left out", table[name].count())
@@ -418,7 +427,7 @@ def _ours(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     return values.set(values == "", None) if values.dtype == pl.String else values
 
 
-def _as_json(answers: pl.Series) -> pl.Series:
+def answers_as_json(answers: pl.Series) -> pl.Series:
     """Bare labels as JSON texts; what is a JSON text already stays as it is."""
     bare = [text for text in answers.drop_nulls().unique() if not _is_json_text(text)]
     labels = [
