@@ -19,6 +19,7 @@ from sfumato.evaluation.predictions import (
     require_same_classes,
 )
 from sfumato.evaluation.score import Missing, join
+from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
