@@ -151,7 +151,9 @@ def _collection(
         found.append(
             _counted(
                 "What was asked?",
-                f"“{question.wording}” ({question.kind}, version {question.version}).",
+                f"“{question.wording}” ({question.kind}, version {question.version})."
+                if question.wording
+                else f"The wording was not recorded ({question.kind}).",
             )
         )
         people = f"{len(judgments.annotators):,}" if judgments.annotators else "Not recorded which"

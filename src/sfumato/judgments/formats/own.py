@@ -42,7 +42,7 @@ from sfumato.judgments.formats.reading import (
     read_csv_rows,
     sound_rows,
 )
-from sfumato.judgments.formats.texts import open_table_text
+from sfumato.judgments.formats.texts import bytes_done, open_table_text
 from sfumato.judgments.formats.writing import (
     kind_of,
     preset_question,
@@ -341,7 +341,7 @@ def read_jsonl_rows(path: Path, options: ReadOptions) -> Rows:
             if len(chunk) == CHUNK:
                 frames.append(_frame(chunk))
                 chunk = []
-                options.progress(min(file.buffer.tell(), total), total)
+                options.progress(min(bytes_done(file), total), total)
         frames.append(_frame(chunk))
     options.progress(total, total)
     if not lines:
