@@ -157,3 +157,13 @@ def test_settings_that_soft_targets_cannot_keep_are_refused(estimator: Any, said
 def test_a_single_class_is_refused(make: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="only one class"):
         SoftTargets(make()).fit(np.zeros((4, 1)), ["a"] * 4)
+
+
+@BOTH
+def test_sets_too_small_for_a_split_give_the_shares_of_classes(make: Callable[..., Any]) -> None:
+    X, probs = sample(12)
+    options = {} if make is light else {"min_child_weight": 99}
+
+    model = SoftTargets(make(**options)).fit(X, probs)
+
+    assert np.allclose(model.predict_proba(X), probs.mean(axis=0), atol=1e-6)

@@ -209,7 +209,14 @@ def _grow_lightgbm(
         return "soft cross-entropy", objective.soft_cross_entropy(y_true, y_pred), False
 
     number = {} if len(base) == 1 else {"num_class": len(base)}
-    settings = {**parameters, "objective": objective, "class_weight": None, **number}
+    settings = {
+        # LightGBM fails where it filters out all features of a small set before an own objective.
+        "feature_pre_filter": False,
+        **parameters,
+        "objective": objective,
+        "class_weight": None,
+        **number,
+    }
     if held_out:
         labels = [np.full(each.shape[0], at) for at, each in enumerate(held_out, 1)]
         fit_params = {
