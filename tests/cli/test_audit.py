@@ -138,7 +138,7 @@ def test_simulated_is_said_first(run: Run) -> None:
             ["--labels", "labels.csv", "--predictions", "table.csv"],
             "table.csv holds one class per item",
         ),
-        (["--images", "pictures"], "--images and --table go together"),
+        (["--images", "pictures"], "Images and a table go together"),
         (["--judgments", "votes.csv", "--format", "crwd"], "Did you mean 'crowd'?"),
         (["--labels", "labels.csv", "--dynamics", "model.csv"], "model.csv cannot be read as .npz"),
     ],

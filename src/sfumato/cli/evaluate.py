@@ -180,6 +180,7 @@ def _kinds(texts: Sequence[str], logits: bool, sources: Mapping[str, Any]) -> "d
 @contextmanager
 def _options_named() -> Iterator[None]:
     """Say which option is the remedy, where the library says what it is."""
+    from sfumato.evaluation.models import UnsharedClasses
     from sfumato.evaluation.predictions import WrongKind
     from sfumato.evaluation.score import MissingPredictions
 
@@ -188,7 +189,9 @@ def _options_named() -> Iterator[None]:
     except WrongKind as error:
         raise DataError(f"{error} Options: --logits, --kind hard.") from None
     except MissingPredictions as error:
-        raise DataError(f"{error} (--shared-items)") from None
+        raise DataError(f"{error} Option: --shared-items.") from None
+    except UnsharedClasses as error:
+        raise DataError(f"{error} Option: --unshared.") from None
 
 
 def _draw(done: "Evaluation", report: Path) -> None:

@@ -72,6 +72,10 @@ Advance = Callable[[int, int], None]
 NO_ITEMS = " The file names no items, so its rows are taken as '0', '1', …; give their ids."
 
 
+class UnsharedClasses(DataError):
+    """Labels and predictions have different classes, and nobody said what to do with them."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Estimates):
     """The scores of one or more models, with what was compared."""
@@ -357,7 +361,7 @@ def _refuse_classes(
         for only, where in ((lacking, "the labels"), (extra, name))
         if only
     ]
-    raise DataError(
+    raise UnsharedClasses(
         f"{name} and the labels do not have the same classes: {' and '.join(sides)}. If two names "
         "mean the same class, rename one; otherwise say what shall happen to classes that are not "
         f"shared. The labels have {listed(classes)}."

@@ -464,7 +464,7 @@ def _choice_column(
     held = [other for other in others if _held(table[other], known, among=True) > 0.5]
     held = held if len(held) == 1 else [other for other in held if other in usual]
     numbers = [other for other in usual if not held and table[other].dtype != pl.Float64]
-    return (held or numbers or [None])[0]
+    return next(iter(held or numbers), None)
 
 
 # What all of these need.

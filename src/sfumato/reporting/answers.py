@@ -234,7 +234,7 @@ def entropy_by_person(crowd: CrowdLabels) -> dict[int, float]:
     known = crowd.annotator >= 0
     sums = np.bincount(crowd.annotator[known], weights=doubt[known])
     answers = np.bincount(crowd.annotator[known])
-    return {person: sums[person] / answers[person] for person in np.flatnonzero(answers)}
+    return {int(one): float(sums[one] / answers[one]) for one in np.flatnonzero(answers)}
 
 
 def _same_as_others(votes: Votes) -> dict[int, float]:

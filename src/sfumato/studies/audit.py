@@ -48,6 +48,7 @@ from sfumato.studies.audit_sources import (
     GivenFiles,
     check_sources,
     read_files,
+    source_name,
 )
 from sfumato.studies.data import Findings
 from sfumato.studies.measures.doubt import (
@@ -446,7 +447,7 @@ def _about_data_map(files: AuditFiles) -> AuditPart | None:
     if given.watched is None:
         return None
     if learnt is None:
-        remark = "A data map needs labels: give --labels or --original too."
+        remark = "A data map needs labels: give labels or original labels too."
         return AuditPart("Learning", remarks=[remark])
     found = learnt.found
     blank, draws = _watched_row(given), files.settings.draws
@@ -541,11 +542,11 @@ def _doubtful_pictures(
 def _draft_sheet(sources: AuditSources, files: AuditFiles) -> Datasheet | None:
     """A draft: what can be counted is, the rest are questions to the owner."""
     given = files.given
-    path = sources.labels or sources.judgments
-    if given.people is None or path is None:
+    if given.people is None:
         return None
+    source = sources.judgments if sources.labels is None else sources.labels
     return datasheet_of(
-        path.stem,
+        Path(source_name(source, "labels")).stem,
         given.people,
         judgments=given.judgments,
         ledger=None if given.made is None else given.made.ledger,
