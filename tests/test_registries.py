@@ -44,6 +44,7 @@ from sfumato.judgments.comparisons import (
 from sfumato.judgments.formats import FORMATS, Readable, read, write
 from sfumato.judgments.formats.check import Contents
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.texts import DELIMITERS
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixed import Mix
 from sfumato.judgments.mixes import MixJudgments
@@ -783,6 +784,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "columns of estimates": (COLUMNS, "columns of a file, whose specification tells them"),
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
+    "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
     "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""
