@@ -19,5 +19,11 @@ def check_output(
         raise DataError(f"{what} written as {' or '.join(endings)}, not as {path.name!r}.")
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
-    if path.exists() and not overwrite:
-        raise DataError(f"{path} exists already; give another name, or --overwrite.")
+    refuse_existing((path,), overwrite=overwrite)
+
+
+def refuse_existing(paths: Sequence[Path], *, overwrite: bool) -> None:
+    """Refuse to write over files unless that was asked for."""
+    there = [path for path in paths if path.exists()]
+    if there and not overwrite:
+        raise DataError(f"{there[0]} exists already; give another name, or --overwrite.")
