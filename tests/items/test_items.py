@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError
 from sfumato.items.items import Items
+from sfumato.items.load import load_items
 
 VECTORS = np.arange(6.0).reshape(3, 2)
 
@@ -45,7 +46,7 @@ def test_contents_given_out_are_copies() -> None:
 def test_repr_is_short_whatever_the_number_of_items() -> None:
     items = Items(tuple(map(str, range(5000))), np.zeros((5000, 8, 8), np.uint8), "images")
 
-    assert repr(items) == "Items(5,000 images of 8 × 8 pixels, grey: '0', '1', '2', …)"
+    assert repr(items) == "<Items: 5,000 images of 8 × 8 pixels, grey, 0, 1, 2, …>"
 
 
 def test_fingerprint_tells_ids_contents_and_columns_apart() -> None:
@@ -109,3 +110,24 @@ def test_unknown_item_is_told_with_an_id_that_there_is() -> None:
 
     with pytest.raises(DataError, match=r"no item 'a' \(1 of 1 are not there\).*'a\.png'"):
         items["a"]
+
+
+def test_items_go_to_other_libraries_and_back() -> None:
+    vectors = Items(("a", "b", "c"), VECTORS, "vectors", columns=("x", "y"))
+    images = Items(("a", "b"), np.arange(32, dtype=np.uint8).reshape(2, 4, 4), "images")
+
+    assert load_items(vectors.to_polars()).fingerprint == vectors.fingerprint
+    assert load_items(vectors.to_pandas()).fingerprint == vectors.fingerprint
+    assert images.to_polars()["image"].to_numpy().tolist() == images.contents.tolist()
+    assert vectors.to_torch().tolist() == VECTORS.tolist()
+    assert len(images._repr_html_()) < 5000
+
+
+def test_slices_and_pairs() -> None:
+    items = Items(("a", "b", "c"), VECTORS, "vectors")
+
+    assert items["b":].ids == ("b", "c")
+    assert items[::2].ids == ("a", "c")
+    assert next((item, content.tolist()) for item, content in items) == ("a", [0.0, 1.0])
+    with pytest.raises(DataError, match="name at least one"):
+        items[[]]

@@ -97,6 +97,11 @@ def test_ids_may_be_whole_numbers(model: Model, vectors: Items, labels: LabelSet
     assert again.fingerprint == model.fingerprint
 
 
+def test_model_shows_itself_in_one_line_and_in_a_notebook(model: Model) -> None:
+    assert repr(model) == "<Model: logistic, 3 classes, vectors of 4 numbers, trained on 108 items>"
+    assert "<td>cat, dog, owl</td>" in model._repr_html_()
+
+
 @pytest.mark.parametrize("place", ["folder", "one.safetensors", "some.where/model-1.2"])
 def test_saved_model_predicts_the_same_bits(
     model: Model, vectors: Items, tmp_path: Path, place: str

@@ -16,6 +16,7 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
+from sfumato.cli.reading import explained, read_options
 
 if TYPE_CHECKING:
     from sfumato.studies.audit import Audit
@@ -64,7 +65,7 @@ AlsoDrawn = Annotated[
 def audit(
     labels: Labels = None,
     judgments: JudgmentsInstead = None,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
     recipe: Recipe = None,
     original: given.Original = None,
     images: Images = None,
@@ -74,6 +75,15 @@ def audit(
     near: Near = True,
     logits: given.Logits = False,
     shared_items: given.SharedItems = False,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
+    question: given.QuestionKind = None,
     classes: given.Classes = None,
     draws: given.Draws = 1000,
     seed: given.Seed = 0,
@@ -91,6 +101,17 @@ def audit(
         labels=labels,
         judgments=judgments,
         format=format_,
+        reading=read_options(
+            question=question,
+            rename=rename,
+            delimiter=delimiter,
+            casefold=casefold,
+            item=item,
+            annotator=annotator,
+            answer=answer,
+            at=at,
+            seconds=seconds,
+        ),
         recipe=recipe,
         original=original,
         images=images,
@@ -114,7 +135,7 @@ def audit(
 def _audited(sources: "AuditSources", settings: "AuditSettings") -> "Audit":
     from sfumato.studies import audit as audits
 
-    with progress("Auditing") as advance:
+    with progress("Auditing") as advance, explained():
         audited = audits.audit(sources, settings, advance=advance)
     for remark in audited.remarks:
         notify(remark)

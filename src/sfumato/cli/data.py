@@ -9,6 +9,7 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
+    format_count,
     format_number,
     notify,
     print_line,
@@ -29,6 +30,13 @@ from sfumato.errors import DataError
 if TYPE_CHECKING:
     from sfumato.judgments.formats.hf import Publication
     from sfumato.judgments.judgments import Judgments
+
+MOST_CLASSES = 20
+"""So many classes are listed on a screen, the most frequent first."""
+MOST_ACROSS = 10
+"""So many stand side by side in the table by person."""
+MOST_PEOPLE = 20
+"""A table by person is printed for at most so many people; --json has all."""
 
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 
@@ -209,7 +217,9 @@ def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None
     if "labels" not in tables:
         notify("No labels are among them: the answers make none.")
     if judgments.rejected:
-        notify(f"The {len(judgments.rejected):,} rows that were set aside are not among them.")
+        aside = format_count(len(judgments.rejected), "row")
+        verbs = "that was set aside is" if len(judgments.rejected) == 1 else "set aside are"
+        notify(f"{aside} {verbs} not among them.")
     unsaid = about.unsaid()
     if unsaid:
         options = ", ".join(f"--{name}" for name in unsaid)
@@ -225,6 +235,7 @@ def _print_description(found: Mapping[str, Any]) -> None:
     print_line(f"{found['judgments']:,} answers, {who}, {found['items']:,} items")
     views = ", ".join(f"{name} {count:,}" for name, count in found["views"].items())
     print_line(f"views: {views}; {found['selected']:,} answers make labels")
+    _print_classes(found)
     print_table(
         "Spread",
         ("", "min", "median", "mean", "max"),
@@ -239,6 +250,25 @@ def _print_description(found: Mapping[str, Any]) -> None:
     _exclusions(found)
     if "aggregators" in found:
         _aggregators(found["aggregators"])
+
+
+def _print_classes(found: Mapping[str, Any]) -> None:
+    """How often each class was given, and by whom."""
+    classes = sorted(found["classes"], key=lambda row: -row["answers"])
+    shown = classes[:MOST_CLASSES]
+    rows = [(row["class"], f"{row['answers']:,}", f"{row['share']:.1%}") for row in shown]
+    print_table("Classes", ("class", "answers", "share of answers"), rows)
+    if len(classes) > len(shown):
+        print_line(f"and {len(classes) - len(shown):,} more; --json lists all")
+    people = found["classes_by_person"]
+    across = [row["class"] for row in shown[:MOST_ACROSS]]
+    if not people or len(people) > MOST_PEOPLE:
+        return
+    rows = [
+        (row["person"], f"{row['answers']:,}", *(f"{row['classes'][name]:,}" for name in across))
+        for row in people
+    ]
+    print_table("Classes by person", ("person", "answers", *across), rows)
 
 
 def _print_other(found: Mapping[str, Any]) -> None:

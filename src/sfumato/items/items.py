@@ -11,14 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, missing_package
+from sfumato.frames import Tabular
 from sfumato.items.pictures import Size
 from sfumato.provenance import Provenance
+
+if TYPE_CHECKING:
+    import torch
 
 Kind = Literal["images", "vectors"]
 """What the contents are."""
@@ -32,16 +37,18 @@ Id = str | int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Items:
+class Items(Tabular):
     """Ids and contents of one kind, one row per item.
 
     >>> items = Items(("a", "b"), np.array([[0.5, 1.0], [2.0, 3.0]]), "vectors")
     >>> items
-    Items(2 vectors of 2 numbers: 'a', 'b')
+    <Items: 2 vectors of 2 numbers, a, b>
     >>> items["b"]
     array([2., 3.])
-    >>> items[["b"]].ids, "a" in items, list(items)
-    (('b',), True, ['a', 'b'])
+    >>> items[["b"]].ids, items["a":"b"].ids, "a" in items
+    (('b',), ('a', 'b'), True)
+    >>> [item for item, content in items if content.sum() > 2]
+    ['b']
     """
 
     ids: tuple[str, ...]
@@ -75,21 +82,22 @@ class Items:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.ids)
+    def __iter__(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        for item, content in zip(self.ids, self.contents, strict=True):
+            yield item, content.copy()
 
     def __contains__(self, item: object) -> bool:
         return str(item) in self._place
 
-    def __getitem__(self, item: Id | Sequence[Id]) -> Any:
-        """The content of one item, a copy; or the items of a list of ids."""
-        if isinstance(item, str | int | np.integer):
-            return self.take([item]).contents[0].copy()
-        return self.take(item)
-
-    def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self.ids[:3])) + (", …" if len(self) > 3 else "")
-        return f"Items({self.describe()}: {shown})"
+    def __getitem__(self, wanted: Id | slice | Sequence[Id]) -> Any:
+        """A copy of one item's content; or the items of a list or slice of ids, ends included."""
+        if isinstance(wanted, slice):
+            first = None if wanted.start is None else self._row(wanted.start)
+            last = None if wanted.stop is None else self._row(wanted.stop) + 1
+            return self.take(self.ids[slice(first, last, wanted.step)])
+        if isinstance(wanted, str | int | np.integer):
+            return self.contents[self._row(wanted)].copy()
+        return self.take(wanted)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,12 +119,11 @@ class Items:
     def take(self, ids: Sequence[Id]) -> "Items":
         """The given items in the given order; an unknown one is an error."""
         wanted = as_ids(ids)
+        if not wanted:
+            raise DataError("No items were asked for; name at least one.")
         missing = [item for item in wanted if item not in self._place]
         if missing:
-            raise DataError(
-                f"There is no item {missing[0]!r} ({len(missing)} of {len(wanted)} are not "
-                f"there). Ids look like {self.ids[0]!r}."
-            )
+            raise self._unknown(missing, len(wanted))
         rows = [self._place[item] for item in wanted]
         return replace(self, ids=wanted, contents=self.contents[rows])
 
@@ -140,6 +147,41 @@ class Items:
     def to_numpy(self) -> NDArray[Any]:
         """A copy of the contents, one row per item in the order of ``ids``."""
         return self.contents.copy()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Column ``item``; then the numbers of a vector, or one column ``image``."""
+        ids = pl.Series("item", self.ids, dtype=pl.String)
+        match self.kind:
+            case "images":
+                return pl.DataFrame([ids, pl.Series("image", self.to_numpy())])
+            case "vectors":
+                names = self.columns or tuple(map(str, range(self.shape[0])))
+                return pl.DataFrame(self.to_numpy(), schema=list(names)).insert_column(0, ids)
+            case _:
+                assert_never(self.kind)
+
+    def to_torch(self) -> "torch.Tensor":
+        """The contents as a tensor, in the order of ``ids``."""
+        try:
+            import torch
+        except ImportError:
+            raise missing_package("Making a tensor", "torch", "learn") from None
+        return torch.from_numpy(self.to_numpy())
+
+    def _summary(self) -> str:
+        shown = ", ".join(self.ids[:3]) + (", …" if len(self) > 3 else "")
+        return f"Items: {self.describe()}, {shown}"
+
+    def _row(self, item: Id) -> int:
+        if str(item) not in self._place:
+            raise self._unknown([str(item)], 1)
+        return self._place[str(item)]
+
+    def _unknown(self, missing: Sequence[str], wanted: int) -> DataError:
+        return DataError(
+            f"There is no item {missing[0]!r} ({len(missing)} of {wanted} are not there). Ids look "
+            f"like {self.ids[0]!r}."
+        )
 
     @cached_property
     def _place(self) -> dict[str, int]:

@@ -77,7 +77,7 @@ def load_items(
     both, has pictures resized by Lanczos' filter; otherwise all must be of one size.
 
     >>> load_items(np.eye(2), ids=[7, 8])
-    Items(2 vectors of 2 numbers: '7', '8')
+    <Items: 2 vectors of 2 numbers, 7, 8>
     >>> load_items([{"item": "a", "age": 30, "height": 1.7}]).columns
     ('age', 'height')
     """

@@ -29,12 +29,10 @@ from sfumato.judgments.formats.check import (
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, LABELS
 from sfumato.judgments.formats.own import question_file
 from sfumato.judgments.formats.reading import open_text, read_csv_rows
-from sfumato.labels.files import read_arrays
 from sfumato.labels.labelset import SUM_TOLERANCE
+from sfumato.labels.rounding import normalise
+from sfumato.labels.tables import digits_of, read_arrays
 from sfumato.names import find
-
-ROUNDED_SUM = 1e-3
-"""How far a row of predictions may be from one: three decimals, or float16."""
 
 IDS = ("item", "annotator")
 """The columns of a table of labels that are not classes."""
@@ -269,12 +267,11 @@ def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) 
     if not stored.classes:
         problems.note(path.name, None, "", found="no class", expected="one column per class")
         return
-    slack = SUM_TOLERANCE if holds == "labels" else ROUNDED_SUM
     table = stored.table
     numbers = table.select(pl.col(stored.classes).cast(pl.Float64, strict=False))
     sound = np.ones(len(table), dtype=np.bool_)
     for name in stored.classes:
-        right = (numbers[name].is_between(-0.0, 1 + slack)).fill_null(False).to_numpy()
+        right = (numbers[name].is_between(-0.0, 1 + SUM_TOLERANCE)).fill_null(False).to_numpy()
         sound &= right
         wrong = np.flatnonzero(~right)
         if len(wrong):
@@ -294,19 +291,23 @@ def _note_sums(
     holds: Contents,
     problems: Problems,
 ) -> None:
-    slack = SUM_TOLERANCE if holds == "labels" else ROUNDED_SUM
-    off = np.abs(probs.sum(axis=1) - 1)
-    wrong = np.flatnonzero(sound & (off > slack))
-    if not len(wrong):
+    kept = np.flatnonzero(sound)
+    digits = digits_of(stored.table[kept], stored.classes)
+    rounded = ~normalise(probs[kept], digits=digits).wrong
+    exact = np.abs(probs[kept].sum(axis=1) - 1) <= SUM_TOLERANCE
+    wrong = ~exact if holds == "labels" else ~rounded
+    if not wrong.any():
         return
-    row = int(wrong[0])
-    item = stored.table["item"][row]
-    expected = f"probabilities that sum to 1, within {slack:g}"
-    if holds == "labels" and off[wrong].max() <= ROUNDED_SUM:
-        expected += f" (predictions may be rounded, within {ROUNDED_SUM:g})"
-    found = f"the probabilities of item {item!r} sum to {probs[row].sum():.6g}"
+    row = int(kept[wrong][0])
+    if holds == "predictions":
+        expected = "probabilities that sum to 1, but for the rounding of their last digits"
+    elif rounded.all():
+        expected = f"a sum of 1, within {SUM_TOLERANCE:g} (predictions may be rounded, labels not)"
+    else:
+        expected = f"probabilities that sum to 1, within {SUM_TOLERANCE:g}"
+    found = f"the probabilities of item {stored.table['item'][row]!r} sum to {probs[row].sum():.6g}"
     line = stored.lines[row]
-    problems.note(path.name, line, "", found=found, expected=expected, count=len(wrong))
+    problems.note(path.name, line, "", found=found, expected=expected, count=int(wrong.sum()))
 
 
 def _check_beside(path: Path, problems: Problems) -> tuple[int | None, bool]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -23,8 +24,10 @@ from sfumato.items.items import Id, Items, Kind, Naming, as_ids, describe_kind
 from sfumato.items.join import LabelledItems, join_labels
 from sfumato.items.load import holds_pictures, holds_table, load_items
 from sfumato.items.pictures import Size
-from sfumato.labels.files import read_crowd_labels, read_labels
+from sfumato.judgments.judgments import Judgments
+from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.verbs import label, to_labels
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, from_json, to_json
 
@@ -99,10 +102,26 @@ class Model:
             object.__setattr__(self, "size", tuple(self.size))
 
     def __repr__(self) -> str:
+        return f"<{self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        told = {
+            "network": self.network,
+            "classes": ", ".join(self.classes),
+            "reads": describe_kind(self.kind, self.shape),
+            "trained on": f"{self.trained_on:,} items",
+            "loss": _shown(self.loss),
+            "validation loss": _shown(self.validation_loss),
+            "left out": " ".join(self.remarks),
+        }
+        rows = [f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in told.items()]
+        return f"<table>{''.join(rows)}</table>"
+
+    def _summary(self) -> str:
         learnt = f", trained on {self.trained_on:,} items" if self.trained_on else ""
         left = f"; {' '.join(self.remarks)}" if self.remarks else ""
         reads = describe_kind(self.kind, self.shape)
-        return f"Model({self.network}, {len(self.classes)} classes, {reads}{learnt}{left})"
+        return f"Model: {self.network}, {len(self.classes)} classes, {reads}{learnt}{left}"
 
     @property
     def loss(self) -> float | None:
@@ -419,9 +438,16 @@ def as_examples(items: Items) -> "Examples":
 
 
 def _labels(source: object, presentation: str) -> LabelSet | CrowdLabels:
-    if isinstance(source, LabelSet | CrowdLabels):
-        return source
-    return read_crowd_labels(source) if presentation == "one annotator" else read_labels(source)
+    if presentation != "one annotator":
+        return source if isinstance(source, CrowdLabels) else to_labels(source)
+    match source:
+        case LabelSet(crowd=CrowdLabels() as crowd):
+            return crowd  # the answers that these labels were made from
+        case LabelSet() | CrowdLabels():
+            return source
+        case Judgments():
+            return label(source, per_annotator=True)
+    return read_crowd_labels(source)
 
 
 def _labelled(labels: LabelSet | CrowdLabels) -> tuple[str, ...]:
@@ -567,6 +593,10 @@ def _finished(
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Setting]:
     """Settings as JSON has them."""
     return json.loads(json.dumps(settings))
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _in_columns(items: Items, columns: tuple[str, ...]) -> Items:

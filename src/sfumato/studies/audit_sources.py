@@ -1,7 +1,7 @@
 """Read the files that somebody was handed, all of them optional, over the same classes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -19,6 +19,7 @@ from sfumato.evaluation.predictions import (
     require_same_classes,
 )
 from sfumato.evaluation.score import Missing, join
+from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
@@ -44,6 +45,9 @@ class AuditSources:
     judgments: object = None
     """Instead of ``labels``, with what only judgments tell: times, unsure marks."""
     format: str | None = None
+    """What kind of file the judgments are; guessed where nobody says."""
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    """What is said about the file of judgments: columns, question, renames."""
     recipe: str | None = None
     """How one judgment becomes a label; by default the one that uses all that was asked."""
     original: object = None
@@ -238,9 +242,10 @@ def _read_judgments(
     if isinstance(sources.judgments, Judgments):
         found = sources.judgments
     else:
-        given = {"format": sources.format, "classes": settings.classes}
         found = to_judgments(
-            sources.judgments, **{name: value for name, value in given.items() if value is not None}
+            sources.judgments,
+            format=sources.format,
+            options=replace(sources.reading, classes=settings.classes),
         )
     if found.rejected:
         remarks.append(

@@ -116,9 +116,16 @@ def audit(
         for one in (given if isinstance(given, list) and not is_table(given) else [given])
     ]
     sources = AuditSources(
-        labels, judgments, format, recipe, original, _path(images), _path(table), tuple(named),
-        _path(dynamics),
-    )  # fmt: skip
+        labels=labels,
+        judgments=judgments,
+        format=format,
+        recipe=recipe,
+        original=original,
+        images=_path(images),
+        table=_path(table),
+        predictions=tuple(named),
+        dynamics=_path(dynamics),
+    )
     settings = AuditSettings(tuple(classes) if classes else None, kind, missing, near, draws, seed)
     audited = audit_sources(sources, settings)
     if folder is not None:

@@ -63,7 +63,7 @@ def to_seconds(values: pl.Series, name: str) -> tuple[pl.Series, str]:
     quick = any(word in name.casefold() for word in ("rt", "reaction", "response", "latency"))
     slow = isinstance(middle, float) and middle > SLOWEST and quick
     if is_milliseconds(name) or slow:
-        return numbers / 1000, "milliseconds"
+        return (numbers / 1000).round(6), "milliseconds"
     return numbers, "seconds"
 
 

@@ -449,8 +449,9 @@ def _read_people(sheet: _Sheet, options: ReadOptions) -> Judgments:
     table, names = sheet.rows.table, sheet.wide.columns
     missing = [word for word in MISSING if word not in (options.classes or ())]
     place = np.repeat(np.arange(len(table)), len(names))
-    cells = table.select(names).to_numpy().reshape(-1)
-    answers = pl.Series("answer", cells, dtype=pl.String, strict=False)
+    # Column by column would be simpler, but a row's answers belong together.
+    cells = pl.concat([table[name].alias("answer") for name in names])
+    answers = cells.gather(np.arange(len(cells)).reshape(len(names), -1).T.reshape(-1))
     trimmed = _spaced(answers)
     answers, floats = tidy_ids(answers)
     given = answers.is_not_null() & ~answers.is_in(missing).fill_null(False)

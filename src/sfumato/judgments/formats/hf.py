@@ -223,9 +223,11 @@ def _asked(judgments: Judgments) -> str:
 
 
 def _per_item(judgments: Judgments) -> str:
-    counts = judgments.table.group_by("item").len()["len"]
-    low, high = counts.min(), counts.max()
-    return f"{low}" if low == high else f"{low} to {high}, {counts.mean():.3g} on average"
+    counts = judgments.table.group_by("item").len()["len"].to_list()
+    low, high = min(counts, default=0), max(counts, default=0)
+    if low == high:
+        return str(low)
+    return f"{low} to {high}, {len(judgments) / len(counts):.3g} on average"
 
 
 def _creators(judgments: Judgments) -> list[str]:

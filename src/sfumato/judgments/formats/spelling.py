@@ -13,7 +13,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats.reading import ReadOptions, open_text
@@ -53,8 +55,8 @@ def read_renames(path: Path) -> dict[str, str]:
     split = "=" if all("=" in line for line in lines) else find_delimiter("\n".join(lines))
     renames: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
-        old, sign, new = (part.strip().strip('"') for part in line.partition(split))
-        if not sign or not old or not new:
+        old, new = (part.strip().strip('"') for part in line.partition(split)[::2])
+        if not old or not new:
             raise DataError(
                 f"{path.name}, line {number}: expected a class and its new name, as in "
                 f"eight=Eight; found {line!r}."
@@ -103,10 +105,16 @@ def joined_classes(judgments: Judgments, options: ReadOptions) -> Judgments:
 
 def class_counts(judgments: Judgments) -> dict[str, int]:
     """How many answers name each class: choose it, give it mass, list it or say yes to it."""
-    stated = judgments.statements
-    named = (stated.mass > 0) | (stated.rank > 0) | stated.unsure  # (answers, classes)
-    times = named[stated.index].sum(axis=0)
+    times = np.bincount(judgments.statements.index, minlength=len(judgments.statements.mass))
+    times = times @ named_classes(judgments)
     return dict(zip(judgments.question.classes, times.tolist(), strict=True))
+
+
+def named_classes(judgments: Judgments) -> NDArray[np.int64]:
+    """1 where a distinct answer names a class, (answers, classes)."""
+    stated = judgments.statements
+    named = (stated.mass > 0) | (stated.rank > 0) | stated.unsure
+    return named.astype(np.int64)
 
 
 def look_at_classes(judgments: Judgments) -> list[Remark]:
@@ -161,7 +169,7 @@ def similar_classes(judgments: Judgments) -> list[Similar]:
 
 def _plain(name: str) -> str:
     """A name without capitals and signs, numbers as digits."""
-    words = re.sub(r"[^\w+-]|_", " ", name.casefold()).split()
+    words = re.sub(r"[^\w+-]|_|(?<=\w)-(?=\w)", " ", name.casefold()).split()
     if not words:
         return name
     return "".join(str(NUMBER_WORDS.index(w)) if w in NUMBER_WORDS else w for w in words)
