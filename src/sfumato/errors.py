@@ -9,6 +9,35 @@ The command line prints the message and ends with exit code 1. Our own mistakes 
 ``assert`` and leave a traceback.
 """
 
+EXTRAS: dict[str, str] = {
+    "torch": "learn",
+    "sklearn": "learn",
+    "safetensors": "learn",
+    "joblib": "learn",
+    "matplotlib": "report",
+    "jinja2": "report",
+    "markupsafe": "report",
+    "starlette": "elicit",
+    "uvicorn": "elicit",
+    "sqlalchemy": "elicit",
+    "psycopg": "elicit",
+    "argon2": "elicit",
+    "itsdangerous": "elicit",
+    "lightgbm": "boost",
+    "xgboost": "boost",
+    "pandas": "tables",
+    "pyarrow": "tables",
+    "datasets": "tables",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "cloudpickle": "cluster",
+}
+"""The extra that brings each optional package, by the name under which it is imported."""
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "argon2": "argon2-cffi"}
+"""What packages are called that are imported under another name."""
+
 
 class SfumatoError(Exception):
     """The root of all errors that a user can do something about."""
@@ -24,6 +53,18 @@ class UnknownName(SfumatoError):
 
 class MissingPackage(SfumatoError):
     """An optional package is not installed."""
+
+
+def explain_missing(error: ModuleNotFoundError, job: str) -> MissingPackage | None:
+    """The error with the install line for an optional package; None for any other module.
+
+    >>> print(explain_missing(ModuleNotFoundError(name="sklearn.svm"), "A classifier"))
+    A classifier needs scikit-learn, which is not installed. Install it: pip install ...
+    """
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        return None
+    return missing_package(job, DISTRIBUTIONS.get(package, package), EXTRAS[package])
 
 
 def missing_package(job: str, package: str, extra: str) -> MissingPackage:

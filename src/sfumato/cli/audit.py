@@ -28,7 +28,7 @@ JudgmentsInstead = Annotated[
 ]
 Recipe = Annotated[
     str | None,
-    typer.Option("--recipe", help="How one judgment becomes a distribution (docs/label.md)."),
+    typer.Option("--recipe", help="How one judgment becomes a distribution (see below)."),
 ]
 Images = Annotated[
     Path | None, typer.Option("--images", help="Folder or zip archive of the pictures.")

@@ -22,14 +22,14 @@ data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is h
 
 WhatIf = Annotated[
     str,
-    typer.Option("--what-if", help="Quality rules to try, comma-separated (docs/quality.md)."),
+    typer.Option("--what-if", help="Quality rules to try, comma-separated (see below)."),
 ]
 CompareAggregators = Annotated[
     bool,
     typer.Option("--compare-aggregators", help="Score aggregators by held-out vote log-loss."),
 ]
 AnyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
-ToFormat = Annotated[str, typer.Option("--to", help="The format to write (docs/formats.md).")]
+ToFormat = Annotated[str, typer.Option("--to", help="The format to write (see below).")]
 DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
 
 

@@ -50,7 +50,7 @@ def new(
     classes: given.Classes = None,
     question: Annotated[
         str | None,
-        typer.Option("--question", help="What is asked: a preset (docs/elicit-presets.md)."),
+        typer.Option("--question", help="What is asked: a preset (see below)."),
     ] = None,
     settings: Annotated[
         Path | None, typer.Option("--from", help="TOML file of settings; it names the preset.")

@@ -49,7 +49,7 @@ Distances = Annotated[
     typer.Option("--distances", help="Table of class distances (.csv), instead of --vectors."),
 ]
 Recipe = Annotated[
-    str, typer.Option("--recipe", help="How one answer becomes a distribution (docs/label.md).")
+    str, typer.Option("--recipe", help="How one answer becomes a distribution (see below).")
 ]
 LabelOutput = Annotated[
     Path, typer.Option("--output", "-o", help="Where to write: .parquet or .csv.")
@@ -80,7 +80,7 @@ PerAnnotator = Annotated[
 ]
 Aggregate = Annotated[
     str | None,
-    typer.Option("--aggregate", help="How people become one label (docs/aggregate.md; mean)."),
+    typer.Option("--aggregate", help="How people become one label (see below; mean)."),
 ]
 Predictions = Annotated[
     Path | None,
@@ -94,9 +94,7 @@ LeftOut = Annotated[
     Path | None,
     typer.Option("--left-out", help="Also write what made no label, and why (.csv, .parquet)."),
 ]
-SimulatorName = Annotated[
-    str, typer.Argument(metavar="KIND", help="Who is simulated (docs/simulate.md).")
-]
+SimulatorName = Annotated[str, typer.Argument(metavar="KIND", help="Who is simulated (see below).")]
 SeenLabels = Annotated[
     Path, typer.Option("--labels", help="The label distributions that people would see.")
 ]

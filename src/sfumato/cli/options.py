@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgments.")]
-Format = Annotated[str, typer.Option("--format", help="What kind of file it is (docs/formats.md).")]
+Format = Annotated[str, typer.Option("--format", help="What kind of file it is (see below).")]
 Classes = Annotated[
     Path | None,
     typer.Option("--classes", help="Text file with the classes in order, one per line."),
@@ -23,6 +23,12 @@ Key = Annotated[
         help="Secret of the study: the same key gives the same pseudonyms.",
         show_envvar=True,
     ),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that are there already.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No remarks and no progress; results and errors only.")
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
