@@ -5,6 +5,8 @@ is opened or left open. The palette is that of Okabe and Ito without yellow and 
 vanish on white and on dark paper; a marker goes with every colour, so that colour is never alone.
 """
 
+from __future__ import annotations
+
 import io
 import re
 import unicodedata
@@ -13,15 +15,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import matplotlib as mpl
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from sfumato.errors import DataError
 from sfumato.reporting.text import count, seeds_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK = "#1f2329"
 FAINT = "#c9ced6"
@@ -142,6 +145,8 @@ def panels(
     amount: int, *, columns: int = 2, width: float = 0.0, height: float = 2.8
 ) -> tuple[Figure, list[Axes]]:
     """A figure with ``amount`` dressed axes, ``columns`` in a row; ``height`` is that of a row."""
+    from matplotlib.figure import Figure
+
     columns = min(columns, amount)
     rows = -(-amount // columns)
     width = width or (5.4 if columns == 1 else 7.2)
@@ -211,6 +216,8 @@ def png_bytes(drawing: Drawing) -> bytes:
 def _rendered(
     figure: Figure, kind: str, settings: dict[str, str], metadata: dict[str, str | None]
 ) -> bytes:
+    import matplotlib as mpl
+
     page = io.BytesIO()
     with mpl.rc_context(settings), warnings.catch_warnings():  # type: ignore[arg-type]
         # a script that the font lacks shows as boxes in the PNG and is whole in the SVG

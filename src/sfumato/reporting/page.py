@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 import polars as pl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
 from sfumato.reporting.tables import Origin, Table
 from sfumato.reporting.text import Finding, number
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
 BROAD = 5.6
@@ -81,6 +83,8 @@ class Page:
 
 def render(page: Page) -> str:
     """The page as one self-contained HTML text; the same page gives the same text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -214,8 +218,10 @@ def _cell(value: object) -> tuple[str, bool]:
     return text, NUMERIC.fullmatch(text) is not None
 
 
-def _inline(drawing: Drawing, prefix: str) -> Markup:
+def _inline(drawing: Drawing, prefix: str) -> "Markup":
     """The SVG inside a page: identifiers of its own, colours from the page, no namespace."""
+    from markupsafe import Markup
+
     text = drawing.svg[drawing.svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<title>.*?</title>", "", text, count=1, flags=re.DOTALL)

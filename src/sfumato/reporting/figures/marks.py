@@ -1,17 +1,20 @@
 """Put data on axes: dots with intervals, bars, lines with bands, a legend, reference lines."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.reporting.draw import COLOURS, INK, SMALL, Style, legend_columns, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Check that a table has the columns a figure draws, at the border, with a sentence if not.
 
@@ -184,6 +187,8 @@ def legend(
     ``references`` names the lines that ``reference`` drew, by position: text beside a line would
     lie over the data.
     """
+    from matplotlib.lines import Line2D
+
     shown = {name: style for name, style in known.items() if name}
     if len(shown) < 2:
         shown = {}
