@@ -40,8 +40,9 @@ from sfumato.labels.mixing import (
 )
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split, elicited_only, small_data
-from sfumato.learn.mixing import Augmenting, Mixing
+from sfumato.learn.mixing import Augmenting
 from sfumato.learn.published import published_mixing
+from sfumato.learn.recipe import Mixing
 from sfumato.learn.targets import in_fill_crowd, judgments_on, votes_of_m
 from sfumato.names import find
 from sfumato.provenance import Step

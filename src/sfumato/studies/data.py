@@ -22,7 +22,8 @@ from sfumato.labels.mixing import Percepts
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import WEIGHTS
 from sfumato.learn.folds import Split
-from sfumato.learn.mixing import Augmenting, Mixing
+from sfumato.learn.mixing import Augmenting
+from sfumato.learn.recipe import Mixing
 from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated

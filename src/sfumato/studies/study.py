@@ -34,7 +34,7 @@ from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import published_recipe
-from sfumato.learn.train import Recipe
+from sfumato.learn.recipe import Recipe
 from sfumato.names import find
 from sfumato.planning.grid import (
     CURVE_SIZES,
