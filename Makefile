@@ -25,7 +25,7 @@ test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not check"
 
 check: .venv/installed
-	$(BIN)/python -m pytest -n auto --dist loadfile -m check
+	$(BIN)/python -m pytest -n auto --dist worksteal -m check
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -1,9 +1,12 @@
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.provenance import Step
@@ -14,6 +17,7 @@ from sfumato.scores import (
     metric_words,
     metrics,
     source_text,
+    turned,
     with_interval,
 )
 
@@ -37,6 +41,42 @@ SCORE = Estimate(
     source=source_text(labels=(STEP,), note="few items"),
 )
 GAIN = replace(SCORE, second="majority", value=-0.1, p=0.03, test="t", low=None, high=None, over="")
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(value=numbers, ends=st.none() | st.tuples(numbers, numbers))
+def test_difference_turned_twice_is_itself(value: float, ends: tuple[float, float] | None) -> None:
+    low, high = (None, None) if ends is None else sorted(ends)
+    source = source_text(labels=(STEP,), model=(STEP,), second=[{"name": "predict"}])
+    one = replace(GAIN, value=value, low=low, high=high, source=source)
+
+    other = turned(one)
+
+    assert turned(other) == one
+    assert (other.arm, other.second, other.value) == (one.second, one.arm, -value)
+    assert (other.low, other.high) == ((None, None) if ends is None else (-max(ends), -min(ends)))
+    told, before = json.loads(other.source), json.loads(source)
+    assert (told["model"], told["second"]) == (before["second"], before["model"])
+
+
+def test_what_is_no_difference_is_not_turned() -> None:
+    ratio = replace(GAIN, metric="cross_entropy_ratio")
+
+    assert turned(ratio) == ratio
+    assert turned(SCORE) == SCORE
+    assert not len(Estimates.of([ratio]).minus("soft"))
+
+
+def test_differences_from_an_arm_are_found_whichever_way_they_are_kept() -> None:
+    straight = replace(GAIN, stratum="all")
+    other_way = turned(replace(GAIN, arm="smoothed"))
+    table = Estimates.of([SCORE, straight, other_way, turned(straight)])  # one is kept twice
+
+    found = list(table.minus("majority"))
+
+    assert found == [straight, replace(GAIN, arm="smoothed")]
 
 
 def test_estimates_survive_their_file(tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ class Metric:
     low: float = -math.inf
     high: float = math.inf
     """The range that no value and no interval leaves."""
+    one_way: bool = False
+    """Whether a number of two arms is no difference between them, such as a ratio: the other way
+    round it is not the same with another sign."""
 
     @property
     def axis(self) -> str:
@@ -160,6 +163,12 @@ COLUMNS: dict[str, pl.DataType] = {
 """The columns of a table of estimates, in order."""
 
 
+PLACE = (
+    *("study", "arm", "second", "network", "part", "against", "stratum", "attack", "bound", "step"),
+    "metric",
+)
+"""The columns that tell a number from all others."""
+
 IN_MEMORY: Provenance = (Step("given in memory"),)
 """Stands for labels or predictions that nothing is known of."""
 
@@ -264,6 +273,16 @@ class Estimates(Tabular):
                 mask &= pl.col(name).is_null() if value is None else pl.col(name) == value
         return Estimates(self.table.filter(mask))
 
+    def minus(self, *seconds: str) -> "Estimates":
+        """All differences from the given arms, also those that are kept the other way round."""
+        found: dict[tuple[Any, ...], Estimate] = {}
+        for one in self.differences:
+            if one.second not in seconds and one.arm in seconds:
+                one = turned(one)
+            if one.second in seconds:
+                found.setdefault(tuple(getattr(one, name) for name in PLACE), one)
+        return Estimates.of(found.values())
+
     @property
     def scores(self) -> "Estimates":
         """The rows that are about one arm."""
@@ -287,6 +306,31 @@ def with_interval(estimate: Estimate, low: float | None, high: float | None, ove
     if not estimate.is_difference:
         low, high = metric_words(estimate.metric).clip(low, high)
     return replace(estimate, low=low, high=high, over=over)
+
+
+def turned(one: Estimate) -> Estimate:
+    """A difference the other way round: tables keep one of the two ways.
+
+    What is no difference, such as a ratio of two arms, stays as it is.
+
+    >>> turned(Estimate("accuracy", 0.25, arm="soft", second="hard", low=0.125, high=0.5)).low
+    -0.5
+    """
+    if not one.is_difference or metric_words(one.metric).one_way:
+        return one
+    low, high = (None if end is None else 0.0 - end for end in (one.high, one.low))
+    source = json.loads(one.source or "{}")
+    if "second" in source:  # the steps behind both arms
+        source |= {"model": source["second"], "second": source.get("model", [])}
+    return replace(
+        one,
+        arm=one.second,
+        second=one.arm,
+        value=0.0 - one.value,  # a zero stays one: "-0.0" would be printed
+        low=low,
+        high=high,
+        source=json.dumps(source, ensure_ascii=False) if one.source else "",
+    )
 
 
 def as_rows(estimates: Iterable[Estimate]) -> list[Mapping[str, Any]]:

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-import tomli_w
 from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
@@ -20,7 +19,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step, to_json
 from sfumato.scores import Estimate, Estimates, source_text
 from sfumato.studies.run import Runner
-from sfumato.studies.study import Study, read_study, study_settings
+from sfumato.studies.study import Study, read_study, study_text
 
 
 def run(*arguments: object) -> str:
@@ -155,10 +154,11 @@ def test_dry_run_prints_the_resolved_settings_as_toml_and_keeps_nothing(
     assert stated["seeds"] == 1
     assert stated["training"]["batch_size"] == 32
     assert [arm["labels"] for arm in stated["arms"]] == ["original", "soft"]
-    assert Study(**stated).arm_names == ("original", "soft")  # a file that could be run
+    (tmp_path / "same.toml").write_text(settings, encoding="utf-8")
+    assert read_study(tmp_path / "same.toml").arm_names == ("original", "soft")  # it can be run
     assert rest.startswith("2 trainings of one batch")
     assert "simple-ffn: 2 trainings, 20 epochs" in rest
-    assert not any(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["same.toml"]
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def folder(tmp_path: Path) -> Path:
     study = read_study("digits-table", changes={"seeds": 1})
     (folder / "labels").mkdir(parents=True)
     (folder / "tables").mkdir()
-    (folder / "study.toml").write_text(tomli_w.dumps(study_settings(study)), encoding="utf-8")
+    (folder / "study.toml").write_text(study_text(study, folder), encoding="utf-8")
     info = {
         "versions": {"python": "3.11", "sfumato": "0.1"},
         "simulated": False,

@@ -237,6 +237,52 @@ def test_without_any_run_of_the_vote_only_what_needs_it_is_undefined() -> None:
     assert np.isnan(step.by_mode.value) and np.isnan(step.by_softness.value)
 
 
+def test_seeds_with_tests_of_their_own_are_paired_seed_by_seed() -> None:
+    original, human = shifted_world()
+    vote = majority_labels(human, "error")
+    # the modes of the first 30 items are shifted: all of seed 0's first thirty, half of seed 1's
+    tests = {0: human.items[:60], 1: human.items[15:45], 2: human.items[::-1][:100]}
+
+    def runs(labels: LabelSet, *seeds: int) -> dict[int, LabelSet]:
+        return {seed: labels.take(tests[seed]) for seed in seeds}
+
+    learnt = {
+        "original": runs(original, 0, 1),
+        "majority": runs(vote, 0, 1, 2),
+        "soft": runs(human, 1, 2),
+    }
+
+    found = mode_shift(learnt, original=original, human=human, rng=np.random.default_rng(0))
+
+    step = gain(found.gains, "majority")
+    assert (step.total.seeds, step.by_mode.seeds, step.by_softness.seeds) == ((1,), (0, 1), (1, 2))
+    assert step.total.value == pytest.approx(15 / 30)
+    assert step.by_mode.value == pytest.approx((30 / 60 + 15 / 30) / 2)
+    assert (step.total.over, step.by_mode.over) == ("items", "seeds")
+    assert step.share_by_mode.value == pytest.approx(1)
+    assert found.items == 60 + 100
+    assert found.modes_differ == 30
+
+
+@given(seed=st.integers(0, 2**16))
+def test_steps_add_up_where_seeds_have_tests_of_their_own(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    original, human = shifted_world(40, 10)
+    learnt = {
+        name: {
+            s: named(rng.dirichlet(np.ones(3), size=40)).take(human.items[s * 10 : s * 10 + 20])
+            for s in range(3)
+        }
+        for name in ("original", "majority", "soft")
+    }
+
+    found = mode_shift(learnt, original=original, human=human, rng=rng, draws=100)
+
+    for each in found.gains:
+        assert each.total.value == pytest.approx(each.by_mode.value + each.by_softness.value)
+        assert each.total.seeds == (0, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -264,7 +310,7 @@ def test_items_that_only_some_runs_predict_are_refused() -> None:
         "original": [human.take(human.items[:9])]
     }
 
-    with pytest.raises(DataError, match="predicts item '9', which the first run"):
+    with pytest.raises(DataError, match="'majority' predicts item '9', which that of 'original'"):
         mode_shift(learnt, original=original, human=human, rng=np.random.default_rng(0))
 
 

@@ -321,6 +321,8 @@ def test_folder_has_every_table_twice_a_datasheet_and_one_page(
     assert [row["value"] for row in stored if row["metric"] == "modes_differ"] == [5, 0, 5]
     for ending in ("parquet", "csv"):
         assert (tmp_path / f"estimates.{ending}").is_file()
+    gains = pl.read_csv(tmp_path / "estimates.csv").filter(pl.col("metric") == "kl_gain")
+    assert set(gains["stratum"]) == {"in all", "by the vote", "by softness"}
     assert "train 25, test 15" in (tmp_path / "datasheet.md").read_text()
 
 

@@ -1,7 +1,7 @@
 """Measures of paper 5 on planted data: what they find is known, whatever trained before."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -112,11 +112,20 @@ def believed(labels: LabelSet, rng: np.random.Generator, noise: float) -> Floats
 @pytest.fixture
 def predictions(data: StudyData) -> Predictions:
     """Networks that believe what they learnt, but for a little noise that fades over epochs."""
+    return trained(data, [TEST] * 3)
+
+
+@pytest.fixture
+def each_its_own(data: StudyData) -> Predictions:
+    """The same, but every seed is tested on items of its own, a few of which others share."""
+    return trained(data, [TEST[:25], TEST[15:40], TEST[20:]])
+
+
+def trained(data: StudyData, tested: Sequence[tuple[str, ...]]) -> Predictions:
     runs = []
-    tests = [
-        TestSet("test", {"people": data.people.take(TEST), "original": data.original.take(TEST)})
-    ]
-    for seed in range(3):
+    for seed, items in enumerate(tested):
+        sets = {"people": data.people.take(items), "original": data.original.take(items)}
+        tests = [TestSet("test", sets)]
         for arm in ARMS:
             rng = np.random.default_rng([seed, len(arm)])
             learnt = target(data, arm)
@@ -124,13 +133,13 @@ def predictions(data: StudyData) -> Predictions:
                 believed(learnt.take(TRAIN), rng, 0.4 / epoch) for epoch in range(1, EPOCHS + 1)
             ]
             arrays: dict[str, NDArray[np.floating]] = {
-                "test": believed(learnt.take(TEST), rng, 0.02).astype(np.float32),
+                "test": believed(learnt.take(items), rng, 0.02).astype(np.float32),
                 "watched": np.stack(watched).astype(np.float16),
             }
             runs.append(
                 TrainingRun(
                     TrainingKey(arm, "lenet", seed),
-                    Split(TRAIN, CHOSEN, TEST),
+                    Split(TRAIN, CHOSEN, items),
                     Target(learnt.take((*TRAIN, *CHOSEN))),
                     tests,
                     Kept(arrays),
@@ -255,6 +264,48 @@ def test_failed_cells_take_their_own_seeds_only(data: StudyData, predictions: Pr
     assert (seeds("in all"), seeds("by the vote"), seeds("by softness")) == ((1, 2), (0, 2), (2,))
     one = only(found, "accuracy_gain_by_vote", stratum="soft - original")
     assert one.seeds == (1, 2)
+
+
+def test_seeds_with_tests_of_their_own_are_not_mixed(
+    data: StudyData, each_its_own: Predictions
+) -> None:
+    some = without(each_its_own, ("soft", 0), ("majority", 1))
+
+    found = MEASURES["modes"](data, some)
+
+    def step(stratum: str) -> Estimate:
+        return only(found, "accuracy_gain", against="majority", stratum=stratum)
+
+    shifted = [
+        np.mean([item in ITEMS[::8] for item in items])
+        for items in (TEST[:25], TEST[15:40], TEST[20:])
+    ]
+    whole, vote, rest = step("in all"), step("by the vote"), step("by softness")
+    assert (whole.seeds, vote.seeds, rest.seeds) == ((1, 2), (0, 2), (2,))
+    assert (whole.over, rest.over) == ("seeds", "items")
+    assert whole.value == pytest.approx((shifted[1] + shifted[2]) / 2)
+    assert vote.value == pytest.approx((shifted[0] + shifted[2]) / 2)
+    assert rest.value == pytest.approx(0)
+    one = only(found, "accuracy_gain_by_vote", stratum="soft - original")
+    assert (one.value, one.seeds) == (pytest.approx(whole.value), (1, 2))
+    assert only(found, "modes_differ").items == len(TEST)
+
+
+def test_arms_side_by_side_are_about_the_same_items(
+    data: StudyData, each_its_own: Predictions
+) -> None:
+    some = without(each_its_own, ("soft", 0), ("majority", 1))  # only seed 2 has all three
+
+    entropies = MEASURES["entropies"](data, some)
+    pictures = MEASURES["items_of_interest"](data, some)
+
+    counted = entropies.tables["entropy"].group_by("source").len()
+    assert dict(counted.iter_rows()) == dict.fromkeys(
+        ["people", *(f"learnt from {arm}" for arm in ARMS)], len(TEST[20:])
+    )
+    doubtful = pictures.tables["doubtful"]
+    assert set(doubtful["item"]) <= set(TEST[20:])
+    assert doubtful["source"].n_unique() == 4
 
 
 def test_without_any_vote_other_arms_are_still_told(

@@ -1,9 +1,10 @@
 """One run of a shipped study from beginning to end, held against stored numbers."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +117,8 @@ def test_differences_are_between_the_scores_of_every_pair(run: Run) -> None:
     }
 
     places = {place[1:] for place in scores}
-    pairs = set(permutations(run.study.arm_names, 2))
+    ordered = run.study.arm_names  # beginning with the controls, as a pair ends with them
+    pairs = {(first, second) for second, first in combinations(ordered, 2)}
     assert {((first, *place), second) for first, second in pairs for place in places} == set(apart)
     for (place, second), value in apart.items():
         assert value == pytest.approx(scores[place] - scores[second, *place[1:]], abs=1e-12)
@@ -146,6 +148,7 @@ def named_files(value: object) -> Iterator[str]:
 
 def test_folder_holds_the_study_its_versions_and_what_it_took(run: Run) -> None:
     assert run.study == read_study("digits-table", changes={"seeds": 1})
+    assert read_study(run.folder / "study.toml") == run.study  # it can be run again
     assert {"python", "torch", "sfumato", "device"} <= run.info["versions"].keys()
     assert run.simulated
     assert run.timing.work == 5 * 10  # arms times epochs
@@ -213,14 +216,14 @@ def test_trace_walks_a_score_to_single_answers(run: Run) -> None:
 
 
 def test_trace_of_a_difference_walks_both_arms(run: Run) -> None:
-    row = row_of(run, arm="original", second="soft", metric="accuracy")
+    row = row_of(run, arm="soft", second="original", metric="accuracy")
 
     lines = trace_lines(run, row, None)
 
-    assert "original - soft" in lines[0]
+    assert "soft - original" in lines[0]
     scored, subtracted = lines.index("scored:"), lines.index("subtracted:")
-    assert any("simple-ffn/original/seed-0" in line for line in lines[scored:subtracted])
-    assert any("simple-ffn/soft/seed-0" in line for line in lines[subtracted:])
+    assert any("simple-ffn/soft/seed-0" in line for line in lines[scored:subtracted])
+    assert any("simple-ffn/original/seed-0" in line for line in lines[subtracted:])
 
 
 def test_trace_of_a_row_that_is_not_there_says_which_are(run: Run) -> None:
@@ -296,6 +299,12 @@ def test_failed_cell_makes_no_section_vanish(broken: Run, broken_page: Page, pag
 
     assert {section.title for section in page.sections} <= titles
     assert set(broken.estimates.table["arm"]) >= {"original", "majority", "soft"}
+
+
+def test_modes_are_told_of_tested_items_where_nobody_counted_all(broken_page: Page) -> None:
+    (section,) = (s for s in broken_page.sections if s.title == "Softness or a shifted mode?")
+
+    assert re.search(r"not the original label on \d+ of 360 tested items", section.text)
 
 
 def test_pairs_are_compared_on_the_seeds_that_both_finished(broken: Run) -> None:

@@ -101,6 +101,31 @@ def test_id_is_given_once(tmp_path: Path) -> None:
         read_claims("few", folder)
 
 
+@pytest.mark.parametrize(
+    ("claimed", "effect"),
+    [("lower", ""), ("higher", ""), ("below", "-0.05"), ("within", "0.4"), ("no difference", "")],
+)
+def test_difference_is_found_whichever_way_it_is_kept(
+    tmp_path: Path, claimed: str, effect: str
+) -> None:
+    stated = claim(tmp_path, claimed=claimed, effect=effect)
+    other_way = {"arm": "hard", "second": "soft", "value": 0.2, "low": 0.1, "high": 0.3}
+
+    one = judged(stated, {}, {"network": "cnn-3"})
+    mixed = judged(stated, {}, {"network": "cnn-3"} | other_way, other_way)  # lenet both ways
+
+    assert mixed.verdict == one.verdict
+    assert mixed.found == one.found
+
+
+def test_number_of_two_arms_that_is_no_difference_is_not_turned(tmp_path: Path) -> None:
+    ratio = {"metric": "cross_entropy_ratio"}
+
+    one = judged(claim(tmp_path, **ratio), ratio | {"arm": "hard", "second": "soft"})
+
+    assert (one.found, one.verdict) == ((), "not testable here")
+
+
 def test_weakest_network_decides(tmp_path: Path) -> None:
     one = judged(claim(tmp_path), {}, {"network": "cnn-3", "high": 0.1})
 

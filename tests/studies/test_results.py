@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
 from sfumato.reporting.page import markdown_table, render_markdown
+from sfumato.reporting.tables import Table
 from sfumato.studies.results import CONTROLS, result_page, run_size, scoreboard, write_results
 from sfumato.studies.run import Run
 from sfumato.studies.study import read_study
@@ -65,6 +66,34 @@ def test_page_has_scores_and_says_how_it_was_made(folder: Path) -> None:
     assert "| soft | simple-ffn |" in page
     assert render_markdown(result_page(Run.open(folder))) == page
     assert str(folder.parent) not in page
+
+
+def tables_of_scores(folder: Path) -> list[Table]:
+    (section,) = (
+        each
+        for each in result_page(Run.open(folder)).sections
+        if each.title == "How close to people and to labels"
+    )
+    return [block for block in section.blocks if isinstance(block, Table)]
+
+
+def test_rows_of_all_items_have_every_metric_that_others_have(folder: Path) -> None:
+    for table in tables_of_scores(folder):
+        whole = table.table.filter(pl.col("images") == "all")
+
+        assert len(whole) == 3
+        assert not [name for name in whole.columns if "" in whole[name].to_list()]
+        assert {"cross-entropy", "accuracy"} <= set(whole.columns)
+    assert "KL divergence" in tables_of_scores(folder)[0].table.columns
+
+
+def test_caption_says_what_each_interval_is_over(folder: Path) -> None:
+    first = tables_of_scores(folder)[0]
+
+    whole, others = first.caption.split("; ")
+    assert whole == "Means over seeds with 95 % intervals over seeds and items"
+    assert others.endswith("those of RMS calibration error are over seeds.")
+    assert " or " not in others
 
 
 def test_record_holds_the_scores_of_the_run(folder: Path, tmp_path: Path) -> None:

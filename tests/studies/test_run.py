@@ -14,12 +14,13 @@ from sfumato.evaluation.metrics import metric_named
 from sfumato.labels.files import read_labels
 from sfumato.learn.sweep import FailedCell, Progress
 from sfumato.scores import Estimates
+from sfumato.studies.data import Predictions
 from sfumato.studies.folder import Timing
-from sfumato.studies.run import Run, Runner, _timed, run_study
+from sfumato.studies.run import Run, Runner, _timed, _write_datasheet, run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, read_study
 from sfumato.studies.trace import trace_lines
-from sfumato.studies.trainings import run_trainings, splits_of
+from sfumato.studies.trainings import plan_trainings, run_trainings, splits_of
 
 
 @pytest.fixture
@@ -43,6 +44,36 @@ def test_run_leaves_what_it_found_in_its_folder(run: Run) -> None:
     assert list((run.folder / "figures").glob("scores-*.svg"))
     assert "60 items" in (run.folder / "datasheet.md").read_text(encoding="utf-8")
     assert "Light and dark" in (run.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_study_in_the_folder_finds_the_files_of_ones_own_again(run: Run, own_study: Path) -> None:
+    again = read_study(run.folder / "study.toml")
+
+    assert again == run.study
+    assert Path(again.own.images) == own_study.parent / "pictures"
+    assert (
+        load_data(again, None).people.items == load_data(read_study(own_study), None).people.items
+    )
+
+
+@pytest.mark.parametrize(("tested", "told"), [("people", True), ("original", False)])
+def test_datasheet_tells_of_answers_that_its_labels_are_made_of(
+    own_study: Path, tmp_path: Path, tested: str, told: bool
+) -> None:
+    data = load_data(read_study(own_study, changes={"tests": [{"against": [tested]}]}), None)
+
+    _write_datasheet(data, Predictions(tuple(plan_trainings(data))), tmp_path)
+
+    sheet = (tmp_path / "datasheet.md").read_text(encoding="utf-8")
+    assert ("180 answers about 60 items" in sheet) == told
+    assert ("votes.csv" in sheet) == told
+
+
+def test_datasheet_names_the_steps_that_made_the_labels(run: Run) -> None:
+    sheet = (run.folder / "datasheet.md").read_text(encoding="utf-8")
+
+    assert "read crowd" in sheet and "label votes" in sheet
+    assert "labels/people.parquet" not in sheet
 
 
 def test_scores_are_those_of_the_stored_predictions(own_study: Path, run: Run) -> None:
@@ -98,6 +129,19 @@ def test_trace_leads_to_answers_in_files_of_ones_own(run: Run) -> None:
     assert "read crowd" in text and "votes.csv, SHA-256" in text
     assert "180 answers about 60 items; the first:" in text
     assert "item p0, annotator w0, answer " in text
+
+
+def test_trace_finds_every_file_of_ones_own(
+    own_study: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own_study.parent.parent)  # wherever the command is typed
+    table = run.estimates.table.with_row_index("row")
+    rows = table.filter(against="original", metric="accuracy", second="")["row"]
+
+    text = "\n".join(trace_lines(run, int(rows[0]), None))
+
+    assert "labels.csv, SHA-256" in text
+    assert "the file is not where it was" not in text
 
 
 def test_trace_says_where_a_file_of_answers_has_changed(

@@ -406,6 +406,25 @@ def test_published_parts_are_kept_and_others_drawn_where_there_are_none(
     assert len(drawn.train) == 42
 
 
+def test_file_of_soft_digits_is_read_once_until_it_changes(
+    soft_digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(soft_digits, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "soft_digits" / "soft-digits.parquet"
+    read: list[Path] = []
+    plain = pl.read_parquet
+    monkeypatch.setattr(pl, "read_parquet", lambda path: read.append(path) or plain(path))
+
+    data = load_data(read_study("digits-audit"), tmp_path)
+    assert read == [path]
+
+    plain(path).head(30).write_parquet(path)
+    again = load_data(read_study("digits-audit"), tmp_path)
+    assert read == [path, path]
+    assert len(again.people) < len(data.people)
+    assert again.people.provenance != data.people.provenance  # another fingerprint
+
+
 def test_what_averaged_labels_cannot_give_is_refused(soft_digits: Path) -> None:
     study = read_study("digits-audit")
 

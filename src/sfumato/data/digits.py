@@ -15,7 +15,8 @@ from sfumato.data.own import fill_splits
 from sfumato.data.registry import find_dataset
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
-from sfumato.provenance import Step, fingerprint_file
+from sfumato.labels.soft_digits import read_table
+from sfumato.provenance import Step
 
 DARKEST = 16
 """The largest grey level in scikit-learn's file, drawn as 255."""
@@ -98,7 +99,7 @@ def read_digit_images(path: Path) -> ImageSet:
         ),
         classes=CLASSES,
         split=tuple(table["split"].cast(pl.String).to_list()),
-        provenance=(Step("load soft-digits", {}, {path.name: fingerprint_file(path)}),),
+        provenance=(Step("load soft-digits", {}, {path.name: read_table(path).fingerprint}),),
     )
 
 
@@ -122,16 +123,13 @@ def read_original_labels(path: Path) -> LabelSet:
         _probs(value, f"{path.name}, row {row + 1}")
         for row, value in enumerate(table["original_labels"].to_list())
     ]
-    step = Step("read original labels", {}, {path.name: fingerprint_file(path)})
+    step = Step("read original labels", {}, {path.name: read_table(path).fingerprint})
     items = tuple(table["indices"].cast(pl.String).to_list())
     return LabelSet(items, CLASSES, np.stack(probs), provenance=(step,))
 
 
 def _table(path: Path, needed: tuple[str, ...] = NEEDED) -> pl.DataFrame:
-    try:
-        table = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    table = read_table(path).columns
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise DataError(f"{path.name} has no column {missing[0]!r}; needed are {needed}.")

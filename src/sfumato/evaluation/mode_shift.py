@@ -24,12 +24,12 @@ from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
 from sfumato.stats import (
-    Interval,
     bootstrap_means,
     draw_multinomial,
     mean_interval,
     mean_of_defined,
     percentile_interval,
+    student_interval,
 )
 
 DEFAULT_METRICS = ("accuracy", "cross_entropy", "kl", "brier")
@@ -38,7 +38,8 @@ TESTED_ON = ("original", "majority", "soft")
 """The labels that everything is tested on; soft are the human labels themselves. A metric that
 sees only the most probable class gives the same number on soft and on majority."""
 
-Values = NDArray[np.float64]  # (seeds, items)
+Values = NDArray[np.float64]
+Rows = Mapping[int, Values]  # by seed, one value per item that was tested with it
 Runs = Mapping[int, LabelSet]  # what a target's networks believe, by seed
 
 
@@ -51,6 +52,8 @@ class StepEstimate:
     high: float
     seeds: tuple[int, ...] = ()
     """Of the runs behind it: of a difference, those that both targets have."""
+    over: str = ""
+    """What the interval is over: items, seeds and items, or seeds; empty without one."""
 
     @property
     def clear(self) -> bool:
@@ -125,19 +128,36 @@ class ModeShift:
 class _Scores:
     """Values of every run by training target, test label and metric."""
 
-    seeds: Mapping[str, tuple[int, ...]]
-    values: Mapping[tuple[str, str, str], Values]
+    items: Mapping[int, tuple[str, ...]]
+    """What was tested with each seed."""
+    values: Mapping[tuple[str, str, str], Rows]
 
-    def of(self, target: str, on: str, metric: Scorer, seeds: tuple[int, ...]) -> Values:
-        """A row for each of the seeds; higher is better."""
-        rows = [self.seeds[target].index(seed) for seed in seeds]
+    def apart(self, first: str, second: str, on: str, metric: Scorer) -> Rows:
+        """First minus second with every seed that both have; higher is better."""
         sign = -1.0 if metric.better == "lower" else 1.0
-        return sign * self.values[target, on, metric.name][rows]
+        mine, theirs = (self.values[target, on, metric.name] for target in (first, second))
+        return {seed: sign * (mine[seed] - theirs[seed]) for seed in mine if seed in theirs}
 
-    def shared(self, *targets: str) -> tuple[int, ...]:
-        """The seeds that all of the targets have."""
-        first, *others = targets
-        return tuple(s for s in self.seeds[first] if all(s in self.seeds[o] for o in others))
+    def estimate(self, rows: Rows, *, rng: np.random.Generator, draws: int) -> StepEstimate:
+        """The mean over seeds; over items too, where all seeds were tested on the same ones."""
+        if not rows:
+            return StepEstimate(np.nan, np.nan, np.nan)
+        value, seeds = self.mean(rows), tuple(rows)
+        if not self.same_items(seeds):
+            means = np.array([mean_of_defined(values) for values in rows.values()])
+            return StepEstimate(value, *student_interval(means), seeds, "seeds")
+        ends = mean_interval(np.array(list(rows.values())), rng=rng, draws=draws)
+        return StepEstimate(value, *ends, seeds, "seeds and items" if len(seeds) > 1 else "items")
+
+    def mean(self, rows: Rows) -> float:
+        """The mean over items that every seed has a value for; over seeds where items differ."""
+        if self.same_items(tuple(rows)):
+            return mean_of_defined(np.mean(list(rows.values()), axis=0))
+        return float(np.mean([mean_of_defined(values) for values in rows.values()]))
+
+    def same_items(self, seeds: tuple[int, ...]) -> bool:
+        """Whether all of the seeds were tested on the same items."""
+        return len({self.items[seed] for seed in seeds}) == 1
 
 
 def mode_shift(
@@ -156,10 +176,12 @@ def mode_shift(
     seed, or as a list with the same seeds in the same order for all. "original" and "majority"
     must be among the targets: without the majority vote there is no telling the two effects apart.
     All others are compared with them. Where targets have different seeds, because some runs
-    failed, a step is over those that both of its targets have; without any it is NaN.
+    failed, a step is over those that both of its targets have; without any it is NaN. Each seed may
+    have its own test items, the same for all targets; ``original`` and ``human`` have all of them.
 
     Intervals are over seeds and items (``stats.mean_interval``), with a single seed over items
-    (bootstrap); steps are paired. The share is a percentile bootstrap over both.
+    (bootstrap), with seeds that were tested on different items over seeds (Student's t); steps are
+    paired. The share is a percentile bootstrap over seeds and items.
 
     >>> people = LabelSet("ab", ("cat", "dog"), [[0.2, 0.8], [0, 1]])
     >>> original = LabelSet("ab", ("cat", "dog"), [[1, 0], [0, 1]])
@@ -170,9 +192,9 @@ def mode_shift(
     (1, 'majority', 0.5)
     """
     believed = _aligned(predictions)
-    items = next(run for runs in believed.values() for run in runs.values())  # all have the same
-    _, original = align(items, original)
-    _, human = align(items, human)
+    runs = [run for runs in believed.values() for run in runs.values()]
+    items = tuple(dict.fromkeys(item for run in runs for item in run.items))
+    human, original = align(human.take(items), original)
     chosen = [metric_named(name) for name in metrics]
     scores = _scores(believed, chosen, original=original, human=human)
     targets = [target for target, runs in believed.items() if runs]
@@ -180,13 +202,13 @@ def mode_shift(
     return ModeShift(
         network,
         len(items),
-        len({seed for runs in believed.values() for seed in runs}),
+        len(scores.items),
         agreement.differ,
         agreement.tied,
         tuple(
-            ModeRow(target, on, name, _estimate(values, scores.seeds[target], rng=rng, draws=draws))
-            for (target, on, name), values in scores.values.items()
-            if len(values)
+            ModeRow(target, on, name, scores.estimate(rows, rng=rng, draws=draws))
+            for (target, on, name), rows in scores.values.items()
+            if rows
         ),
         tuple(
             Relabelling(target, metric.name, _relabelled(scores, target, metric, rng, draws))
@@ -223,29 +245,23 @@ def mode_shift_table(found: ModeShift) -> pl.DataFrame:
 def _relabelled(
     scores: _Scores, target: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> StepEstimate:
-    seeds = scores.seeds[target]
-    after, before = (scores.of(target, on, metric, seeds) for on in ("majority", "original"))
-    return _estimate(after - before, seeds, rng=rng, draws=draws)
+    sign = -1.0 if metric.better == "lower" else 1.0
+    after, before = (scores.values[target, on, metric.name] for on in ("majority", "original"))
+    rows = {seed: sign * (after[seed] - before[seed]) for seed in after}
+    return scores.estimate(rows, rng=rng, draws=draws)
 
 
 def _gain(
     scores: _Scores, target: str, on: str, metric: Scorer, rng: np.random.Generator, draws: int
 ) -> Gain:
-    def step(first: str, second: str, seeds: tuple[int, ...]) -> Values:
-        return scores.of(first, on, metric, seeds) - scores.of(second, on, metric, seeds)
-
-    steps = []
-    for first, second in ((target, "original"), ("majority", "original"), (target, "majority")):
-        seeds = scores.shared(first, second)
-        steps.append(_estimate(step(first, second, seeds), seeds, rng=rng, draws=draws))
-    total, by_mode, by_softness = steps
+    pairs = ((target, "original"), ("majority", "original"), (target, "majority"))
+    whole, part, rest = (scores.apart(*pair, on, metric) for pair in pairs)
+    total, by_mode, by_softness = (
+        scores.estimate(rows, rng=rng, draws=draws) for rows in (whole, part, rest)
+    )
     share = StepEstimate(np.nan, np.nan, np.nan)
-    everywhere = scores.shared(target, "original", "majority")
-    if total.clear and everywhere:
-        part, whole = (step(first, "original", everywhere) for first in ("majority", target))
-        low, high = _share_interval(part, whole, rng=rng, draws=draws)
-        ratio = mean_of_defined(part.mean(axis=0)) / mean_of_defined(whole.mean(axis=0))
-        share = StepEstimate(ratio, low, high, everywhere)
+    if total.clear and whole.keys() & part.keys():
+        share = _share(scores, part, whole, rng=rng, draws=draws)
     sentence = _sentence(target, on, metric.title, total, by_mode, by_softness, share)
     return Gain(target, on, metric.name, total, by_mode, by_softness, share, sentence)
 
@@ -295,7 +311,7 @@ def _scores(
 ) -> _Scores:
     tested = dict(zip(TESTED_ON, (original, majority_labels(human, "share"), human), strict=True))
     return _Scores(
-        {target: tuple(runs) for target, runs in believed.items()},
+        {seed: run.items for runs in believed.values() for seed, run in runs.items()},
         {
             (target, on, metric.name): _values(metric, labels, runs)
             for metric in metrics
@@ -305,38 +321,47 @@ def _scores(
     )
 
 
-def _values(metric: Scorer, labels: LabelSet, runs: Runs) -> Values:
+def _values(metric: Scorer, labels: LabelSet, runs: Runs) -> Rows:
     if metric.per_item is None or metric.better == "neither":
         raise DataError(
             f"The metric {metric.name!r} is no mean over items with a good side, so gains by it "
             f"cannot be divided. Use some of: {', '.join(DEFAULT_METRICS)}."
         )
-    rows = [metric.per_item(labels, run) for run in runs.values()]
-    return np.array(rows, dtype=np.float64).reshape(len(runs), len(labels))
+    return {
+        seed: metric.per_item(*align(labels.take(run.items), run)) for seed, run in runs.items()
+    }
 
 
-def _estimate(
-    values: Values, seeds: tuple[int, ...], *, rng: np.random.Generator, draws: int
+def _share(
+    scores: _Scores, part: Rows, whole: Rows, *, rng: np.random.Generator, draws: int
 ) -> StepEstimate:
-    if not seeds:
-        return StepEstimate(np.nan, np.nan, np.nan)
-    interval = mean_interval(values, rng=rng, draws=draws)
-    return StepEstimate(mean_of_defined(values.mean(axis=0)), *interval, seeds)
-
-
-def _share_interval(
-    part: Values, whole: Values, *, rng: np.random.Generator, draws: int
-) -> Interval:
-    """Percentiles of part / whole over resampled seeds and items, the same for both."""
-    means = bootstrap_means(np.vstack([part, whole]).T, rng=rng, draws=draws)
-    seeds = np.concatenate([*draw_multinomial(len(part), rng=rng, draws=draws)])
-    above, below = ((seeds * side).sum(axis=1) for side in np.hsplit(means, 2))
+    """Part / whole with percentiles over resampled seeds and items, the same for both."""
+    seeds = tuple(seed for seed in whole if seed in part)
+    part, whole = ({seed: rows[seed] for seed in seeds} for rows in (part, whole))
+    # Seeds with items of their own are resampled each for itself.
+    groups = [seeds] if scores.same_items(seeds) else [(seed,) for seed in seeds]
+    means = [
+        np.hsplit(
+            bootstrap_means(
+                np.array([rows[seed] for rows in (part, whole) for seed in group]).T,
+                rng=rng, draws=draws,
+            ),
+            2,
+        )
+        for group in groups
+    ]  # fmt: skip
+    picked = np.concatenate([*draw_multinomial(len(seeds), rng=rng, draws=draws)])
+    above, below = (
+        (picked * np.hstack([sides[side] for sides in means])).sum(axis=1) for side in (0, 1)
+    )
     shares = np.full(draws, np.nan)
-    return percentile_interval(np.divide(above, below, out=shares, where=below != 0))
+    ends = percentile_interval(np.divide(above, below, out=shares, where=below != 0))
+    over = "seeds and items" if len(seeds) > 1 else "items"
+    return StepEstimate(scores.mean(part) / scores.mean(whole), *ends, seeds, over)
 
 
 def _aligned(predictions: Mapping[str, Runs | Sequence[LabelSet]]) -> dict[str, Runs]:
-    """Every run over the items and classes of the first, in their order, by seed."""
+    """Every run by its seed; all runs about the same items have them in one order."""
     for needed in ("original", "majority"):
         if needed not in predictions:
             raise DataError(
@@ -355,23 +380,30 @@ def _aligned(predictions: Mapping[str, Runs | Sequence[LabelSet]]) -> dict[str, 
         target: dict(runs) if isinstance(runs, Mapping) else dict(enumerate(runs))
         for target, runs in predictions.items()
     }
-    every = [run for name in ("original", *believed) for run in believed[name].values()]
-    if not every:
+    if not any(believed.values()):
         raise DataError("There are no runs of any target; give at least one of each.")
+    first: dict[int, tuple[str, LabelSet]] = {}
+    orders: dict[frozenset[str], tuple[str, ...]] = {}
+    for target in ("original", *believed):
+        for seed, run in believed[target].items():
+            first.setdefault(seed, (target, run))
+            orders.setdefault(frozenset(run.items), run.items)
+            _check_items(seed, *first[seed], target, run)
     return {
-        target: {
-            seed: align(every[0], _same_items(every[0], run, target))[1]
-            for seed, run in runs.items()
-        }
+        target: {seed: run.take(orders[frozenset(run.items)]) for seed, run in runs.items()}
         for target, runs in believed.items()
     }
 
 
-def _same_items(first: LabelSet, run: LabelSet, target: str) -> LabelSet:
-    more = set(run.items) - set(first.items)
-    if more:
-        raise DataError(
-            f"A run of {target!r} predicts item {min(more)!r}, which the first run does not; score "
-            "all on the same items."
-        )
-    return run
+def _check_items(seed: int, first: str, known: LabelSet, target: str, run: LabelSet) -> None:
+    """With one seed all targets are tested on the same items."""
+    for names, items, others in (
+        ((target, first), run.items, known.items),
+        ((first, target), known.items, run.items),
+    ):
+        more = set(items) - set(others)
+        if more:
+            raise DataError(
+                f"With seed {seed} a run of {names[0]!r} predicts item {min(more)!r}, which that "
+                f"of {names[1]!r} does not; score all on the same items."
+            )

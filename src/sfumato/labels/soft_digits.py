@@ -6,6 +6,7 @@ the same columns from yes/no/unsure judgments, so that either side can use the o
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +89,15 @@ def write_soft_digits(labels: SoftDigits, path: Path) -> None:
 
 def read_soft_digits(path: Path, *, classes: tuple[str, ...] | None = None) -> SoftDigits:
     """Read the columns; classes default to the digits and, with eleven columns, "none of these"."""
-    table = _read(path)
+    read = read_table(path)
+    table = read.columns
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
         raise DataError(
             f"{path.name} has no column {missing[0]!r}; soft-digits files need {NEEDED}."
         )
     items = [str(name) for name in table["indices"].to_list()]
-    step = Step("read soft-digits", {}, {path.name: fingerprint_file(path)})
+    step = Step("read soft-digits", {}, {path.name: read.fingerprint})
     sets = []
     for column in ("soft_label", "soft_label_yes_unc_equal"):
         rows = np.array(
@@ -117,11 +119,32 @@ def read_soft_digits(path: Path, *, classes: tuple[str, ...] | None = None) -> S
     return SoftDigits(sets[0], sets[1], numbers[0], numbers[1], tuple(known))
 
 
-def _read(path: Path) -> pl.DataFrame:
+@dataclass(frozen=True, eq=False)
+class DigitsTable:
+    """The columns of a file, whatever they are, and the SHA-256 of its content."""
+
+    columns: pl.DataFrame
+    fingerprint: str
+
+
+def read_table(path: Path) -> DigitsTable:
+    """All columns of a Parquet or CSV file, read once as long as the file does not change.
+
+    Pictures, sources and labels are taken from it one after the other.
+    """
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
+    known = path.stat()
+    return _read_once(path.resolve(), known.st_mtime_ns, known.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, modified: int, size: int) -> DigitsTable:
     try:
-        return pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
+        with path.open("rb") as file:
+            is_parquet = path.suffix == ".parquet" or file.read(4) == b"PAR1"
+        columns = pl.read_parquet(path) if is_parquet else pl.read_csv(path)
+        return DigitsTable(columns, fingerprint_file(path))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.provenance import Provenance, Setting, Step, from_json
 from sfumato.reporting.draw import Made
-from sfumato.reporting.text import interval, number, seeds_text, signed_number
+from sfumato.reporting.text import interval, number, over_text, seeds_text, signed_number
 from sfumato.scores import Estimate, metric_words
 
 Across = Literal["arm", "network", "stratum", "against"]
@@ -146,7 +146,7 @@ def _made(
 def _basis(behind: Sequence[Estimate]) -> str:
     items = sorted({one.items for one in behind if one.items})
     seeds = {seed for one in behind for seed in one.seeds}
-    over = sorted({one.over for one in behind if one.over})
+    over = over_text(one.over for one in behind)
     parts = []
     if items:
         most = f"{items[-1]:,}"
@@ -156,7 +156,7 @@ def _basis(behind: Sequence[Estimate]) -> str:
     if seeds:
         parts.append(seeds_text(seeds))
     if over:
-        parts.append(f"in brackets the 95 % interval over {' or '.join(over)}")
+        parts.append(f"in brackets the 95 % interval over {over}")
     return f"{'; '.join(parts)}." if parts else ""
 
 

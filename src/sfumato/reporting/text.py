@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from sfumato.errors import DataError
-from sfumato.scores import Estimate, Metric, metric_words
+from sfumato.scores import Estimate, Metric, metric_words, turned
+
+BOTH = "seeds and items"
+"""What most intervals are over; some are over one of the two."""
 
 # Turn numbers into the text that a reader sees: three decimals, intervals in brackets.
 
@@ -100,6 +103,17 @@ REFERENCES: dict[str, str] = {
     "class_oracle": "what knowing only the class of an item would reach",
 }
 """Scores that are lines to hold the cross-entropy against (C20), in words."""
+
+
+def over_text(over: Iterable[str]) -> str:
+    """What the intervals of several numbers are over; empty where none has one.
+
+    >>> over_text(["seeds", "", "seeds and items", "seeds"]), over_text(["seeds", "items"])
+    ('seeds and items, some over seeds alone', 'items, some over seeds')
+    """
+    first, *others = sorted(set(over) - {""}, key=lambda one: (one != BOTH, one)) or [""]
+    alone = " alone" if first == BOTH else ""
+    return first + "".join(f", some over {one}{alone}" for one in others)
 
 
 @dataclass(frozen=True)
@@ -291,9 +305,7 @@ def _between(group: Sequence[Estimate], first: str, second: str) -> Estimate | N
         if (one.arm, one.second) == (first, second):
             return one
         if (one.arm, one.second) == (second, first):
-            low = None if one.high is None else -one.high
-            high = None if one.low is None else -one.low
-            return replace(one, arm=first, second=second, value=-one.value, low=low, high=high)
+            return turned(one)
     return None
 
 
@@ -362,8 +374,8 @@ def _short(one: Estimate) -> str:
 
 def _basis(rows: Sequence[Estimate]) -> str:
     """How many items and seeds, and what the interval is over."""
-    over = sorted({one.over for one in rows if one.over})
-    parts = [f"95 % interval over {' or '.join(over)}"] if over else []
+    over = over_text(one.over for one in rows)
+    parts = [f"95 % interval over {over}"] if over else []
     items = sorted({one.items for one in rows if one.items})
     if items:
         parts.append(

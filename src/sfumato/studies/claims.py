@@ -31,6 +31,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.reporting.text import interval, number, signed_number
+from sfumato.scores import Estimate, metric_words, turned
 from sfumato.studies.verdicts import CONTROL_ANSWERS, End, Verdict, overall, side, within
 
 Relation = Literal["lower", "higher", "below", "above", "within", "equal", "no difference", "shown"]
@@ -56,6 +57,9 @@ STATED = ("network", "against", "stratum")
 
 NEEDED = (*EXACT, *STATED, "part", "bound", "step", "value", "low", "high", "over", "items")
 """Columns of the table of estimates that are looked at."""
+
+WHERE = (*STATED, "part")
+"""What tells the estimates apart that one claim is held against."""
 
 POOLED = "all"
 """The part that is all parts together: it decides only if a claim names it."""
@@ -223,11 +227,7 @@ def read_printed(study: str) -> list[dict[str, Any]]:
 def _judged(claim: Claim, table: pl.DataFrame) -> JudgedClaim:
     if not claim.metric:
         return JudgedClaim(claim, (), "not testable here")
-    rows = table.filter(
-        *(pl.col(name) == getattr(claim, name) for name in EXACT),
-        *(pl.col(name) == getattr(claim, name) for name in STATED if getattr(claim, name)),
-        *(pl.col(name).eq_missing(pl.lit(getattr(claim, name))) for name in ("bound", "step")),
-    ).to_dicts()
+    rows = _matching(claim, table)
     # Other parts than the one that is claimed about are found too, to be shown beside it.
     deciding = {claim.part} if claim.part else {row["part"] for row in rows} - {POOLED} or {POOLED}
     found = tuple(
@@ -244,6 +244,26 @@ def _judged(claim: Claim, table: pl.DataFrame) -> JudgedClaim:
         for row in rows
     )
     return JudgedClaim(claim, found, overall(one.verdict for one in found if one.decides))
+
+
+def _matching(claim: Claim, table: pl.DataFrame) -> list[dict[str, Any]]:
+    """The estimates that a claim is about, also where they are kept the other way round."""
+
+    def rows(arm: str, second: str) -> list[dict[str, Any]]:
+        texts = {name: getattr(claim, name) for name in EXACT} | {"arm": arm, "second": second}
+        return table.filter(
+            *(pl.col(name) == text for name, text in texts.items()),
+            *(pl.col(name) == getattr(claim, name) for name in STATED if getattr(claim, name)),
+            *(pl.col(name).eq_missing(pl.lit(getattr(claim, name))) for name in ("bound", "step")),
+        ).to_dicts()
+
+    found = rows(claim.arm, claim.second)
+    known = {tuple(row[name] for name in WHERE) for row in found}
+    if claim.second and not metric_words(claim.metric).one_way:
+        for row in rows(claim.second, claim.arm):
+            if tuple(row[name] for name in WHERE) not in known and row["value"] is not None:
+                found.append(vars(turned(Estimate(**{name: row[name] for name in NEEDED}))))
+    return found
 
 
 def _verdict(claim: Claim, row: Mapping[str, Any]) -> Verdict:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import tomli_w
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -24,7 +23,7 @@ from sfumato.studies.cell import pretrain
 from sfumato.studies.data import StudyData, Target, TestSet, TrainingRun
 from sfumato.studies.run import Run
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Study, study_settings
+from sfumato.studies.study import Study, study_text
 from sfumato.studies.trainings import plan_trainings, training_cell
 from sfumato.studies.worlds import world_cells
 
@@ -152,7 +151,7 @@ def dry_run(
     ``measured`` is the folder of a finished run, of this study or another, whose pace tells what a
     full run will take.
     """
-    settings = tomli_w.dumps(study_settings(study)).rstrip()
+    settings = study_text(study, Path()).rstrip()
     if study.worlds is not None:
         return DryRun(settings, 0, notes=(_try_world(study),))
     if not study.networks:

@@ -1,7 +1,6 @@
 """The folder of a study that ran: what is in it, read by everything that draws or judges."""
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
 from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
-from sfumato.studies.study import Study, study_from, study_settings
+from sfumato.studies.study import Study, read_study, study_settings
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,8 @@ class RunFolder:
             )
         if not (folder / "study.toml").is_file() or not (folder / "run.json").is_file():
             raise DataError(f"{folder} has no study.toml and run.json: it is not a run's folder.")
-        stated = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
         info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        return cls(folder, study_from(stated, str(folder / "study.toml")), info)
+        return cls(folder, read_study(folder / "study.toml"), info)
 
     @property
     def simulated(self) -> bool:

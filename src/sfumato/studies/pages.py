@@ -106,11 +106,7 @@ def _differences(run: RunFolder) -> list[Finding]:
     """Soft labels against the controls, or every arm where none is soft."""
     people = run.study.tests[0].against[0] if run.study.tests else "people"
     estimates = run.estimates.filter(attack="", against=people)
-    paired = [
-        one
-        for one in estimates.differences
-        if one.second in run.study.controls and one.metric in HEADLINE
-    ]
+    paired = list(estimates.filter(metric=HEADLINE).minus(*run.study.controls))
     soft = [one for one in paired if one.arm == "soft"]
     return summarise(list(estimates.scores), soft or paired, metrics=HEADLINE)
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import tomli_w
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats import write as write_judgments
@@ -51,7 +50,7 @@ from sfumato.studies.folder import RunFolder, Timing
 from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import SECTIONS, write_report
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Study, study_settings
+from sfumato.studies.study import Study, study_settings, study_text
 from sfumato.studies.trainings import folder_name, run_trainings
 from sfumato.studies.worlds import world_cells
 
@@ -93,15 +92,15 @@ def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
         find(SECTIONS, name, what="section of a report")  # before hours of training
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
-        data = load_data(study, watched.data)
-        run = _start(data, folder)
-        _keep_simulated_answers(data, run)
-        data = _with_label_files(data, folder)
+        loaded = load_data(study, watched.data)
+        run = _start(loaded, folder)
+        _keep_simulated_answers(loaded, run)
+        data = _with_label_files(loaded, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
         found = [measure(data, predictions) for measure in measures]
         _write_findings(join_findings(found, study.name), predictions, folder)
-        _write_datasheet(data, predictions, folder)
+        _write_datasheet(loaded, predictions, folder)
         watched.stage("Report")
     run = Run.open(folder)
     run.report()
@@ -136,7 +135,7 @@ def _start(data: StudyData, folder: Path) -> Run:
                 f"{folder} holds the study {known!r}; give {data.study.name!r} another folder."
             )
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "study.toml", tomli_w.dumps(study_settings(data.study)))
+    _write(folder / "study.toml", study_text(data.study, folder))
     known_time = _read_info(folder).get("timing", {})
     info = {
         "versions": _versions(),
@@ -275,15 +274,20 @@ def _write_findings(found: Findings, predictions: Predictions, folder: Path) -> 
 
 
 def _write_datasheet(data: StudyData, predictions: Predictions, folder: Path) -> None:
-    """What is known of the data; what only its owner knows is left as questions (S4-54)."""
+    """What is known of the data; what only its owner knows is left as questions (S4-54).
+
+    Answers are told of where the labels that networks are tested by are made of them.
+    """
     if not data.labels or not predictions.runs:
         return
+    steps = () if data.judgments is None else data.judgments.provenance
+    answered = data.people.provenance[: len(steps)] == steps
     split = predictions.runs[0].split
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     sheet = datasheet_of(
         data.study.title,
         data.people,
-        judgments=data.judgments,
+        judgments=data.judgments if answered else None,
         splits={name: len(items) for name, items in parts.items() if items},
     )
     _write(folder / "datasheet.md", to_markdown(sheet))

@@ -7,6 +7,7 @@ measure (``measures``) or a loader (``data``). The tables ``[cpu]``, ``[lab]`` a
 hold what differs by size.
 """
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+import tomli_w
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -487,14 +489,23 @@ def with_arms(study: Study, names: Sequence[str]) -> Study:
 
 
 def study_settings(study: Study) -> dict[str, Any]:
-    """The resolved study as plain values, for ``study.toml``; what is None is left out."""
-    plain = _without_none(study.model_dump(mode="json"))
-    for table in ("training", "pretraining"):  # their network and seed are each training's own
-        if table in plain:
-            plain[table] = {
-                key: value for key, value in plain[table].items() if key not in ("network", "seed")
-            }
-    return plain
+    """The resolved study as plain values; what is None is left out."""
+    stated = _without_none(study.model_dump(mode="json"))
+    for table in ("training", "pretraining"):
+        for name in CHOSEN_BY_CELLS:
+            stated.get(table, {}).pop(name, None)
+    return stated
+
+
+def study_text(study: Study, folder: Path) -> str:
+    """The resolved study as a file in ``folder`` that can be run again; it extends nothing."""
+    paths = {
+        name: os.path.relpath(value, folder)
+        for name in OWN_FILES
+        if (value := getattr(study.own, name))
+    }
+    moved = study.model_copy(update={"own": study.own.model_copy(update=paths)})
+    return tomli_w.dumps({"extends": "", **study_settings(moved)})
 
 
 def _stated(source: str | Path) -> dict[str, Any]:
@@ -564,7 +575,7 @@ def _refuse_hidden(stated: Mapping[str, Any], where: str) -> None:
     """A training has the network and seed of its cell, whatever its recipe says."""
     for table in ("training", "pretraining"):
         keys = stated.get(table)
-        for name in ("network", "seed"):
+        for name in CHOSEN_BY_CELLS:
             if isinstance(keys, Mapping) and name in keys:
                 raise DataError(f"{where}: [{table}] cannot set {name!r}; the study has {name}s.")
 
@@ -589,6 +600,10 @@ def _nested_rest(key: str, value: Any) -> dict[str, Any]:
     return {first: _nested_rest(rest, value) if rest else value}
 
 
+CHOSEN_BY_CELLS = ("network", "seed")
+"""What a recipe of a study leaves open: every training has its own."""
+OWN_FILES = ("images", "table", "judgments", "question", "original", "vectors")
+"""Keys of [own] that are paths."""
 LISTED = ("labels", "people", "items", "per_class", "mix", "added", "curve")
 """Fields of an arm that may be a list in a file: one arm for each value."""
 
@@ -606,7 +621,7 @@ def _expanded(arms: Iterable[Any]) -> list[Any]:
 
 
 def _recipe(value: Any) -> Any:
-    """A recipe from a table; ``published`` names one that the rest changes."""
+    """A recipe from a table; ``published`` names one that the rest changes, but for its network."""
     if not isinstance(value, Mapping):
         return value
     stated = dict(value)
@@ -620,17 +635,16 @@ def _recipe(value: Any) -> Any:
         if choices and all(isinstance(choice, str) for choice in choices):
             for one in given if several and isinstance(given, list | tuple) else [given]:
                 find(dict.fromkeys(choices), one, what=key)
-    # network and seed are those of each training, not of the recipe that all share
-    nobody = {"network": "lenet", "seed": 0}
-    return TypeAdapter(Recipe).validate_python({**vars(base), **stated, **nobody})
+    left_open = {name: getattr(Recipe("lenet"), name) for name in CHOSEN_BY_CELLS}
+    return TypeAdapter(Recipe).validate_python({**vars(base), **stated, **left_open})
 
 
 def _beside(study: Study, folder: Path) -> Study:
     """The study with paths of its own files as seen from here."""
     own = study.own
     paths = {
-        name: str(folder / value)
-        for name in ("images", "table", "judgments", "question", "original", "vectors")
+        name: os.path.normpath(folder / value)
+        for name in OWN_FILES
         if (value := getattr(own, name))
     }
     return study.model_copy(update={"own": own.model_copy(update=paths)})

@@ -23,6 +23,7 @@ from sfumato.reporting.text import count, interval, number
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sources import own_options
+from sfumato.studies.study import OWN_FILES
 
 ANSWERS_SHOWN = 5
 """Answers that are shown of a file."""
@@ -143,8 +144,10 @@ def _answer_lines(
     step: str, name: str, digest: str, run: RunFolder, data: Path | None
 ) -> Iterator[str]:
     """The first answers of a file, where it is there and still the same."""
-    own = Path(run.study.own.judgments)
-    candidates = [own] if own.name == name else []
+    given = run.study.own
+    own = [Path(value) for key in OWN_FILES if (value := getattr(given, key))]
+    candidates = [path / name if path.is_dir() else path for path in own]
+    candidates = [path for path in candidates if path.name == Path(name).name]
     if data is not None:
         candidates += sorted(data.rglob(Path(name).name))
     same = [path for path in candidates if path.is_file() and fingerprint_file(path) == digest]
@@ -153,8 +156,10 @@ def _answer_lines(
         return
     form = step.removeprefix("read ")
     if form in FORMATS:
-        options = own_options(run.study.own) if same[0] == own else ReadOptions()
-        yield from _first_answers(read(same[0], form, options))
+        path, options = same[0], ReadOptions()
+        if given.judgments and Path(given.judgments) in (path, path.parent):  # one file or several
+            path, options = Path(given.judgments), own_options(given)
+        yield from _first_answers(read(path, form, options))
 
 
 def _first_answers(answers: Readable) -> Iterator[str]:

@@ -10,6 +10,7 @@ from sfumato.labels.signals import entropy
 from sfumato.studies.data import TestSet, TrainingRun
 from sfumato.studies.measures.gaps import (
     OWN,
+    RATIO,
     gains,
     growth,
     ladder,
@@ -63,12 +64,17 @@ def test_growth_of_a_share_divides_before_it_subtracts() -> None:
     assert one.value == pytest.approx(((2.2 - 2.1) / 2 + (2.4 - 2.1) / 2) / 2, abs=1e-6)
 
 
-def test_growth_turns_its_sign_with_the_arms() -> None:
+def test_growth_of_a_difference_is_kept_once_and_that_of_a_ratio_both_ways() -> None:
     found = found_by(ladder, *runs(), ladders=[LADDER], folds=2)
 
-    there, back = (only(found, arm=a, second=b) for a, b in (("soft", "hard"), ("hard", "soft")))
+    kept = [(one.metric, one.arm, one.second) for one in found.estimates]
 
-    assert there.value == pytest.approx(-back.value)
+    assert sorted(kept) == [
+        ("accuracy", "soft", "hard"),
+        ("cross_entropy", "soft", "hard"),
+        (RATIO, "hard", "soft"),
+        (RATIO, "soft", "hard"),
+    ]
 
 
 def test_seed_without_all_folds_has_no_growth() -> None:
@@ -171,11 +177,9 @@ def test_distance_is_between_the_entropies_of_labels_learnt_and_of_the_network()
         return float(wasserstein_distance(entropy(own), entropy(model)))
 
     expected = {arm: [distance(arm, seed) for seed in (0, 1)] for arm in ("sure", "torn")}
-    one = only(found, metric="entropy_distance", arm="sure", second="torn")
+    one = only(found, metric="entropy_distance", arm="torn", second="sure")
     assert one.against == OWN
-    assert one.value == pytest.approx(np.mean(expected["sure"]) - np.mean(expected["torn"]))
-    back = only(found, metric="entropy_distance", arm="torn", second="sure")
-    assert one.value == pytest.approx(-back.value)
+    assert one.value == pytest.approx(np.mean(expected["torn"]) - np.mean(expected["sure"]))
     score = only(found, metric="entropy_distance", arm="torn")
     assert score.value == pytest.approx(np.mean(expected["torn"]))
     entropies = found.tables["entropies"]

@@ -1,10 +1,13 @@
 """Scores and differences of a study, from beliefs made so that the numbers are known."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import spearmanr
 from tests.studies.measures.made import (
@@ -40,6 +43,8 @@ from sfumato.studies.measures.trained import (
     tracking,
     tracking_table,
 )
+from sfumato.studies.measures.trials import pairs
+from sfumato.studies.study import study_from
 
 
 def test_score_is_the_mean_over_seeds_with_students_interval() -> None:
@@ -73,8 +78,8 @@ def test_difference_is_paired_by_seed_and_tested_as_scipy_does() -> None:
     assert (one.low, one.high) == pytest.approx((interval.low, interval.high), abs=1e-5)
     assert one.p == pytest.approx(expected.pvalue, abs=1e-6)
     assert one.test == "paired t"
-    other = only(found, arm="hard", second="soft")
-    assert (other.value, other.low) == pytest.approx((-one.value, -(one.high or 0)))
+    kept = {(each.arm, each.second) for each in found.estimates if each.second}
+    assert kept == {("soft", "hard")}  # one of the two ways
 
 
 def test_folds_of_a_seed_are_averaged_and_count_as_one_value() -> None:
@@ -276,7 +281,28 @@ def test_numbers_of_simulated_people_are_marked() -> None:
 
     assert not only(found, arm="hard").simulated
     assert only(found, arm="soft").simulated
-    assert only(found, arm="hard", second="soft").simulated
+    assert only(found, arm="soft", second="hard").simulated
+
+
+ARMS = ("soft", "hard", "vote", "smooth")
+
+
+@given(
+    controls=st.lists(st.sampled_from(ARMS), unique=True),
+    arms=st.lists(st.sampled_from(ARMS), unique=True),
+)
+def test_every_two_arms_are_paired_once_and_controls_are_subtracted(
+    controls: list[str], arms: list[str]
+) -> None:
+    made = {"name": "n", "title": "t", "arms": list(ARMS), "networks": ["lenet"]}
+    paired = study_from({**made, "controls": controls, "pairs": "all"})
+
+    found = pairs(paired, arms)
+    few = pairs(paired.model_copy(update={"pairs": "controls"}), arms)
+
+    assert sorted(map(sorted, found)) == sorted(map(sorted, combinations(arms, 2)))
+    assert few == [pair for pair in found if set(pair) & set(controls)]
+    assert all(first not in controls or second in controls for first, second in found)
 
 
 def test_number_leads_to_the_files_of_its_predictions() -> None:

@@ -38,7 +38,7 @@ from sfumato.reporting.figures.marks import (
     reference,
     values,
 )
-from sfumato.reporting.text import number
+from sfumato.reporting.text import number, over_text
 from sfumato.scores import metric_words
 
 if TYPE_CHECKING:
@@ -240,12 +240,11 @@ def basis_of(table: pl.DataFrame) -> Basis:
     seeds: list[int] = []
     if "seeds" in table.columns and isinstance(table.schema["seeds"], pl.List):
         seeds = table["seeds"].explode().drop_nulls().unique().sort().to_list()
-    over = table["over"].unique().sort().to_list() if "over" in table.columns else []
     return Basis(
         simulated="simulated" in table.columns and bool(table["simulated"].any()),
         items=int(table["items"].max() or 0),  # type: ignore[arg-type]
         seeds=tuple(seeds),
-        interval=" or over ".join(one for one in over if one),
+        interval=over_text(table["over"].drop_nulls()) if "over" in table.columns else "",
     )
 
 

@@ -33,7 +33,7 @@ from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import bootstrap_interval
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.rows import blank_row, share_row
+from sfumato.studies.measures.rows import blank_row, share_row, shared_items
 from sfumato.studies.study import Arm
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
@@ -225,17 +225,23 @@ def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, PerI
 def entropies(data: StudyData, predictions: Predictions) -> Findings:
     """Whether a model doubts as much as the labels it learnt from (S1-56), on the last network.
 
-    Of each arm the first training is taken, with the labels that the arm has for the tested items.
+    Of each arm the first training is taken, with the labels that the arm has for the tested items;
+    all are about the same items.
     """
     study, part = data.study, data.study.tests[0].part
     network, models, labels, runs = study.networks[-1], {}, {}, []
-    for arm in study.arms:
-        first = next(iter(predictions.of(arm.name, network).values()), None)
-        if first is None or arm.use == "as pretrained" or arm.added or arm.curve:
-            continue  # no labels of its own for the tested items
-        runs.append(first[0])
-        models[arm.name] = first[0].beliefs(part)
-        labels[arm.name] = _tested_labels(arm, data, first[0], models[arm.name].items)
+    done = {
+        arm: [folds[0] for folds in predictions.of(arm.name, network).values()]
+        for arm in study.arms
+        if not (arm.use == "as pretrained" or arm.added or arm.curve)
+    }  # the others have no labels of their own for the tested items
+    items = shared_items([run.test(part).items for run in each] for each in done.values())
+    for arm, each in done.items():
+        run = next((run for run in each if run.test(part).items == items), None)
+        if run is not None:
+            runs.append(run)
+            models[arm.name] = run.beliefs(part)
+            labels[arm.name] = _tested_labels(arm, data, run, items)
     if not models:
         return Findings()
     apart = entropy_distances(labels, models, rng=data.rng("entropies"), draws=study.draws)
@@ -250,7 +256,7 @@ def entropies(data: StudyData, predictions: Predictions) -> Findings:
         distance = replace(one, metric="entropy_distance", value=row["distance"])
         rows.append(with_interval(distance, row["low"], row["high"], "items"))
         rows.append(replace(one, metric="entropy_above_labels", value=row["difference"]))
-    people = data.people.take(next(iter(models.values())).items)
+    people = data.people.take(items)
     sources = {"people": people, **{f"learnt from {arm}": one for arm, one in models.items()}}
     return Findings(rows, {"entropy": entropy_table(sources)})
 

@@ -5,7 +5,6 @@ All of it is paired by seed: both arms had the same items, first weights and ord
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import polars as pl
@@ -28,7 +27,14 @@ from sfumato.labels.signals import entropy
 from sfumato.provenance import is_simulated, to_json
 from sfumato.scores import Estimate, metric_words, source_text
 from sfumato.studies.data import Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.trials import Venue, arm_trials, pairs, venues, whole_seeds
+from sfumato.studies.measures.trials import (
+    Venue,
+    arm_trials,
+    every_pair,
+    pairs,
+    venues,
+    whole_seeds,
+)
 
 RATIO = "cross_entropy_ratio"
 """First arm's cross-entropy as a share of the second's (S0-44: −29 % near, −38 % far)."""
@@ -81,16 +87,20 @@ def ladder(data: StudyData, predictions: Predictions) -> Findings:
                 arm_trials(data, predictions, tested[step, network], BY_TRAINING)
                 for step in (known[0], known[-1])
             )
+            rows: list[Estimate] = []
             for first, second in pairs(data.study, [arm for arm in near if arm in far]):
-                rows = _growth_rows((near[first], near[second]), (far[first], far[second]))
-                found += [replace(one, network=network, against=growth(known)) for one in rows]
+                ends = (near[first], near[second]), (far[first], far[second])
+                rows += [*_growth_rows(*ends), *_ratio_rows(*ends)]
+                if data.study.pairs == "all":  # a ratio says another thing the other way round
+                    rows += _ratio_rows(*(end[::-1] for end in ends))
+            found += [replace(one, network=network, against=growth(known)) for one in rows]
     return Findings(found)
 
 
 def _growth_rows(
     near: tuple[ArmTrials, ArmTrials], far: tuple[ArmTrials, ArmTrials]
 ) -> Iterator[Estimate]:
-    """The growth of the difference by both metrics, and of cross-entropy's ratio."""
+    """The growth of the difference by both metrics."""
     mine, theirs = zip(near, far, strict=True)
     for at, metric in enumerate(BY_TRAINING):
         apart = {
@@ -98,6 +108,13 @@ def _growth_rows(
             for seed, (first, second, far_first, far_second) in _by_seed((*near, *far), at)
         }
         yield from _paired(metric, (near[0].arm, near[1].arm), mine, theirs, at, apart)
+
+
+def _ratio_rows(
+    near: tuple[ArmTrials, ArmTrials], far: tuple[ArmTrials, ArmTrials]
+) -> Iterator[Estimate]:
+    """The growth of the ratio of both arms' cross-entropies."""
+    mine, theirs = zip(near, far, strict=True)
     at = BY_TRAINING.index("cross_entropy")
     shares = {
         seed: far_first / far_second - first / second
@@ -261,7 +278,7 @@ def resonance(data: StudyData, predictions: Predictions) -> Findings:
         how = {"network": network, "interval": study.interval, "rng": rng, "draws": study.draws}
         for arm in arms.values():
             found += score_arm(arm, **how)  # type: ignore[arg-type]
-        for first, second in permutations(arms, 2):
+        for first, second in every_pair(study, tuple(arms)):
             found += compare_arms(arms[first], arms[second], **how)  # type: ignore[arg-type]
     return Findings(found, {"entropies": pl.concat(tables)} if tables else {})
 

@@ -24,7 +24,12 @@ from sfumato.scores import Estimate
 from sfumato.studies.data import Findings, Predictions, StudyData
 from sfumato.studies.measures.doubt import UNSURE, signals_of
 from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, map_beliefs, watched_runs
-from sfumato.studies.measures.rows import LEARNT_SOFT, beliefs_by_seed, blank_row
+from sfumato.studies.measures.rows import (
+    LEARNT_SOFT,
+    beliefs_by_seed,
+    blank_row,
+    shared_items,
+)
 
 SHOWN = 8
 """Pictures in a gallery."""
@@ -41,12 +46,17 @@ def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
         return Findings()
     study, part = data.study, data.study.tests[0].part
     network = study.networks[-1]
-    models = {
-        f"learnt from {arm}": distil(list(beliefs.values()))
+    believed = {
+        arm: list(beliefs_by_seed(data, predictions, arm, network).values())
         for arm in study.arm_names[:MODELS]
-        if (beliefs := beliefs_by_seed(data, predictions, arm, network))
     }
-    items = predictions.runs[0].test(part).items
+    items = shared_items([one.items for one in each] for each in believed.values())
+    items = items or predictions.runs[0].test(part).items
+    models = {
+        f"learnt from {arm}": distil(same)
+        for arm, beliefs in believed.items()
+        if (same := [one for one in beliefs if one.items == items])
+    }
     people = data.people.take(items)
     tables = {"doubtful": bars({"people": people, **models}, most_doubtful(people))}
     if models:

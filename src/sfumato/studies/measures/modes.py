@@ -28,7 +28,7 @@ from sfumato.studies.measures.rows import (
 )
 
 Runs = Mapping[str, Mapping[int, LabelSet]]
-"""Beliefs about the same items by arm and seed."""
+"""Beliefs by arm and seed; with one seed all arms have the same items."""
 
 STEPS = {"total": "in all", "by_mode": "by the vote", "by_softness": "by softness"}
 """The steps of a gain, and what they are called."""
@@ -49,15 +49,16 @@ def modes(data: StudyData, predictions: Predictions) -> Findings:
         believed = {
             arm: beliefs_by_seed(data, predictions, arm, network) for arm in study.arm_names
         }
-        first = next((run for runs in believed.values() for run in runs.values()), None)
-        if first is None:
+        runs = [run for arm in believed.values() for run in arm.values()]
+        if not runs:
             continue
-        human, original = (one.take(first.items) for one in (data.people, data.original))
+        items = tuple(dict.fromkeys(item for run in runs for item in run.items))
+        human, original = (one.take(items) for one in (data.people, data.original))
         shift = mode_shift.mode_shift(
             believed, original=original, human=human, network=network, rng=rng, draws=study.draws
         )
-        runs = [run for run in predictions.done if run.key.network == network]
-        blank = replace(blank_row(data, runs, part=part), network=network, items=len(human))
+        behind = [run for run in predictions.done if run.key.network == network]
+        blank = replace(blank_row(data, behind, part=part), network=network, items=len(runs[0]))
         tables.append(mode_shift.mode_shift_table(shift))
         rows += gain_rows(shift, blank)
         rows += _relabelled(shift, blank)
@@ -70,9 +71,8 @@ def gain_rows(shift: ModeShift, blank: Estimate) -> list[Estimate]:
 
     ``against`` is what was tested on; ``stratum`` is the step: in all, by the vote, by softness.
     """
-    rows = [
-        replace(blank, metric="modes_differ", value=shift.modes_differ, seeds=(), against=ORIGINAL)
-    ]
+    differ = replace(blank, metric="modes_differ", value=shift.modes_differ, items=shift.items)
+    rows = [replace(differ, seeds=(), against=ORIGINAL)]
     for gain in shift.gains:
         whole = replace(blank, arm=gain.target, against=TESTED_ON[gain.tested_on])
         for step, words in STEPS.items():
@@ -91,8 +91,7 @@ def gain_rows(shift: ModeShift, blank: Estimate) -> list[Estimate]:
 
 
 def _with(row: Estimate, one: mode_shift.StepEstimate) -> Estimate:
-    over = "seeds and items" if len(one.seeds) > 1 else "items"
-    return with_interval(replace(row, seeds=one.seeds), one.low, one.high, over)
+    return with_interval(replace(row, seeds=one.seeds), one.low, one.high, one.over)
 
 
 def _relabelled(shift: ModeShift, blank: Estimate) -> list[Estimate]:
@@ -131,12 +130,13 @@ def _vote_rows(
         seeds = tuple(seed for seed in believed[first] if seed in believed[second])
         if not seeds:
             return []
-        apart = np.array(
-            [_hits(human, believed[first][s]) - _hits(human, believed[second][s]) for s in seeds]
-        )
-        row = replace(blank, value=float(apart.mean()), seeds=seeds)
+        apart = [
+            _hits(human, believed[first][s]) - _hits(human, believed[second][s]) for s in seeds
+        ]
+        means = np.array([values.mean() for values in apart])
+        row = replace(blank, value=float(means.mean()), seeds=seeds)
         if len(seeds) > 1:
-            found.append(with_interval(row, *student_interval(apart.mean(axis=1)), "seeds"))
+            found.append(with_interval(row, *student_interval(means), "seeds"))
         else:
             ends = bootstrap_interval(apart[0], rng=rng, draws=draws)
             found.append(with_interval(row, *ends, "items"))
@@ -148,4 +148,4 @@ def _vote_rows(
 def _hits(human: LabelSet, model: LabelSet) -> NDArray[np.float64]:
     per_item = metric_named("accuracy").per_item
     assert per_item is not None
-    return per_item(human, model)
+    return per_item(human.take(model.items), model)

@@ -1,6 +1,7 @@
 """What several measures share: which arms are held against each other, what was believed, rows."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,17 +29,25 @@ def beliefs_by_seed(
 ) -> dict[int, LabelSet]:
     """What an arm's networks believe of the first test, by seed, the folds of each together.
 
-    Seeds of which a fold failed, and those that were tested on other items than the first, are left
-    out: nothing here could pair them.
+    Seeds of which a fold failed are left out. Every seed may have been tested on other items.
     """
     test = data.study.tests[0]
     venue = Venue(test.part, test.against[0], network)
-    found = {
+    return {
         seed: _joined([run.beliefs(test.part) for run in runs])
         for seed, runs in whole_seeds(predictions, arm, venue).items()
     }
-    first = next(iter(found.values()), None)
-    return {s: one for s, one in found.items() if first is not None and one.items == first.items}
+
+
+def shared_items(tested: Iterable[Iterable[tuple[str, ...]]]) -> tuple[str, ...]:
+    """The test that most arms have, given the tests of each arm's trainings; the earliest of
+    several.
+
+    Where every seed has a test of its own and some trainings failed, what shows arms side by side
+    is about these: the first training of one arm may have seen other items than that of another.
+    """
+    counted = Counter(items for arm in tested for items in dict.fromkeys(arm))
+    return max(counted, key=lambda items: counted[items], default=())
 
 
 def _joined(folds: Sequence[LabelSet]) -> LabelSet:

@@ -6,7 +6,8 @@ pair the same arms.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import product
+from typing import assert_never
 
 from sfumato.evaluation.strata import agreement_strata, disputed_thirds, strata_of
 from sfumato.evaluation.trials import ArmTrials, Mask, Trial, metric_rows, stratum_places
@@ -36,17 +37,24 @@ def venues(data: StudyData, predictions: Predictions) -> Iterator[Venue]:
 def pairs(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
     """The arms whose differences are told, (first, second) for first minus second.
 
-    All of them both ways, or every arm minus each control; of two controls the later minus the
-    earlier.
+    Those of all arms, or those to the controls, each pair once (``scores.turned``).
     """
-    if study.pairs == "all":
-        return list(permutations(arms, 2))
-    order = {control: at for at, control in enumerate(study.controls)}
-    return [
-        (arm, control)
-        for arm, control in product(arms, study.controls)
-        if control in arms and order.get(arm, len(order)) > order[control]
-    ]
+    every = every_pair(study, arms)
+    match study.pairs:
+        case "all":
+            return every
+        case "controls":
+            return [pair for pair in every if pair[1] in study.controls]
+        case _:
+            assert_never(study.pairs)
+
+
+def every_pair(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two arms once: an arm minus a control, else the later minus the earlier one."""
+    controls = [control for control in study.controls if control in arms]
+    ordered = [*controls, *(arm for arm in arms if arm not in controls)]
+    place = {arm: at for at, arm in enumerate(ordered)}
+    return [(arm, second) for arm, second in product(arms, ordered) if place[arm] > place[second]]
 
 
 def arm_trials(

@@ -68,14 +68,15 @@ class Results(Protocol):
 
 def modes(run: RunFolder) -> Section | None:
     """How much of what soft labels gain is the shift of the mode (S4-45, C15)."""
-    differ = next(iter(run.estimates.filter(metric="modes_differ", part="", stratum="all")), None)
+    counted = run.estimates.filter(metric="modes_differ", stratum="all")
+    differ = min(counted, key=lambda one: bool(one.part), default=None)  # of all items if known
     if "modes" not in run.tables or differ is None:
         return None
     text = (
         f"The most frequent answer of people is not the original label on {differ.value:,.0f} of "
-        f"{differ.items:,} items. Re-annotation moves the label; a gain may come from that alone. "
-        "Soft labels are therefore held against the majority vote of the same people, on the "
-        "original labels and on people's."
+        f"{differ.items:,} {'tested ' if differ.part else ''}items. Re-annotation moves the label; "
+        "a gain may come from that alone. Soft labels are therefore held against the majority vote "
+        "of the same people, on the original labels and on people's."
     )
     paired = run.estimates.differences.filter(
         metric=HEADLINE, stratum="all", attack="", against=PEOPLE

@@ -14,7 +14,7 @@ from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Section
 from sfumato.reporting.tables import Origin, Table
-from sfumato.reporting.text import interval, number, signed_number
+from sfumato.reporting.text import BOTH, interval, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
@@ -22,6 +22,7 @@ from sfumato.studies.study import Arm, StudyCurve
 from sfumato.studies.verdicts import counts_text
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
+TABLED = (*DRAWN, "kl", "brier")
 PAIRED = ("cross_entropy", "accuracy", "rms_calibration")
 SHOWN = ("cross_entropy", "accuracy")
 CONFIDENCE = ("confidence_right", "confidence_wrong")
@@ -115,14 +116,30 @@ def _held_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Blo
     yield Table(
         f"Against {against}" + (", next to the paper's numbers" if run.printed else ""),
         scores_table(run, mine),
-        caption=_caption(mine),
+        caption=_caption(_tabled(mine)),
         simulated=bool(mine.table["simulated"].any()),
     )
 
 
-def _caption(mine: Estimates) -> str:
-    over = sorted({one for one in mine.table["over"] if one})
-    return f"Means over seeds with 95 % intervals over {' or '.join(over)}." if over else ""
+def _caption(shown: Sequence[Estimate]) -> str:
+    """What the intervals are over: of most numbers, and of the metrics that are told otherwise."""
+    of: dict[str, dict[str, None]] = {}  # metrics by what their intervals are over
+    for one in shown:
+        if one.over:
+            of.setdefault(one.over, {})[metric_words(one.metric).title] = None
+    if not of:
+        return ""
+    most = BOTH if BOTH in of else max(of, key=lambda over: sum(one.over == over for one in shown))
+    others = []
+    for over in sorted(of.keys() - {most}):
+        for word, titles in (
+            ("those", [title for title in of[over] if title not in of[most]]),
+            ("some", [title for title in of[over] if title in of[most]]),
+        ):
+            if titles:
+                others.append(f"{word} of {' and '.join(titles)} are over {over}")
+    whole = f"Means over seeds with 95 % intervals over {most}"
+    return f"{whole}; {', '.join(others)}." if others else f"{whole}."
 
 
 def reference_lines(run: RunFolder, against: str) -> dict[str, dict[str, float]]:
@@ -163,7 +180,7 @@ def condition_words(one: Estimate) -> str:
 def paired_with_controls(run: RunFolder, against: str) -> Estimates:
     """Every arm minus every control, on untouched items, by the metrics that are drawn."""
     controls = list(run.study.controls)
-    found = clean(run.estimates.differences).filter(against=against, second=controls, metric=PAIRED)
+    found = clean(run.estimates).filter(against=against, metric=PAIRED).minus(*controls)
     return Estimates(found.table.filter(~pl.col("arm").is_in(controls)))
 
 
@@ -181,11 +198,7 @@ def scores_table(run: RunFolder, mine: Estimates) -> pl.DataFrame:
         for row in run.printed
     }
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
-    for one in [
-        *clean(mine).filter(metric=DRAWN),
-        *last_steps(mine),
-        *mine.filter(stratum=AGREEMENT),
-    ]:
+    for one in _tabled(mine):
         row = rows.setdefault((one.arm, one.network, condition_words(one)), {})
         ours = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
         paper = printed.get((one.arm, one.against, one.stratum, one.attack, one.bound, one.metric))
@@ -198,6 +211,13 @@ def scores_table(run: RunFolder, mine: Estimates) -> pl.DataFrame:
             for (arm, network, condition), row in rows.items()
         ]
     )
+
+
+def _tabled(mine: Estimates) -> list[Estimate]:
+    """All items, attacked and corrupted ones, and those that people agree on or dispute; whatever
+    metric is told of these is told of all items too."""
+    strata = mine.filter(attack="", stratum=AGREEMENT, metric=TABLED)
+    return [*clean(mine).filter(metric=TABLED), *last_steps(mine), *strata]
 
 
 def curves(run: RunFolder) -> Section | None:
@@ -309,8 +329,7 @@ def _ladder_rows(run: RunFolder, steps: Sequence[str]) -> pl.DataFrame:
     place = {name: at for at, name in enumerate(s for s in steps if s in against_of(known))}
     gaps = {
         (one.arm, one.network, one.against, one.metric): one.value
-        for one in known.differences
-        if one.second == run.study.controls[0]
+        for one in known.minus(run.study.controls[0])
     }
     return pl.DataFrame(
         [
