@@ -108,12 +108,13 @@ def report(
 ) -> None:
     """Draw the report of a run again, from its files alone."""
     from sfumato.data import data_folder
-    from sfumato.studies.run import Run
+    from sfumato.studies.folder import RunFolder
+    from sfumato.studies.pages import write_report
     from sfumato.studies.trace import trace_lines
 
-    opened = Run.open(folder)
+    opened = RunFolder.open(folder)
     if trace is None:
-        typer.echo(f"Report: {opened.report()}")
+        typer.echo(f"Report: {write_report(opened)}")
         return
     for line in trace_lines(opened, trace, data_folder()):
         typer.echo(line)

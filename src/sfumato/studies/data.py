@@ -7,7 +7,7 @@ become ``TrainingRun`` records; measures turn data and predictions into ``Findin
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.evaluation.attacks import Attack
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import Percepts
-from sfumato.learn.examples import Examples
-from sfumato.learn.fit import WEIGHTS
 from sfumato.learn.folds import Split
-from sfumato.learn.mixing import Augmenting
 from sfumato.learn.recipe import Mixing
 from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated
 from sfumato.scores import Estimate
 from sfumato.studies.study import Presentation, Study
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.attacks import Attack
+    from sfumato.learn.examples import Examples
+    from sfumato.learn.mixing import Augmenting
 
 ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
 """The label set that the data came with, what people believe, and their most frequent answers."""
@@ -39,7 +40,7 @@ class StudyData:
     """What a study works on; every stage may use it, none changes it."""
 
     study: Study
-    examples: Examples | None = None
+    examples: "Examples | None" = None
     """All images that are learnt or tested."""
     labels: Mapping[str, LabelSet] = field(default_factory=dict)
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
@@ -59,7 +60,7 @@ class StudyData:
     """Items with a role: "train", "validation", "test" as given; "elicited"; sets further away."""
     percepts: Percepts | None = None
     """What people saw in mixes of the images."""
-    pretraining: tuple[Examples, LabelSet] | None = None
+    pretraining: "tuple[Examples, LabelSet] | None" = None
     predictions: Mapping[str, LabelSet] = field(default_factory=dict)
     """Stored beliefs of models that were trained elsewhere."""
     signals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -102,7 +103,7 @@ class Target:
     labels: LabelSet | CrowdLabels
     presentation: Presentation = "fixed"
     mixing: Mixing | None = None
-    augmenting: Augmenting | None = None
+    augmenting: "Augmenting | None" = None
     items: tuple[str, ...] | None = None
     """What is learnt, where that is a part of the split's training items (S2-53)."""
     pretrained: bool = False
@@ -162,11 +163,13 @@ WATCHED = "watched"
 
 
 def _is_large(name: str) -> bool:
+    from sfumato.learn.fit import WEIGHTS
+
     return name == WATCHED or name.startswith(WEIGHTS)
 
 
 def conditions(
-    attacks: Sequence[Attack], corruptions: Sequence[str], strength: int
+    attacks: "Sequence[Attack]", corruptions: Sequence[str], strength: int
 ) -> list[Condition]:
     """Everything that is done to the images of a test: FGSM, every step of PGD, corruptions."""
     found = []
@@ -212,6 +215,8 @@ class TrainingRun:
 
     def weights(self) -> dict[str, NDArray[Any]]:
         """The network's weights; none where models are not kept."""
+        from sfumato.learn.fit import WEIGHTS
+
         found = self._all() if self.done else {}
         return {n.removeprefix(WEIGHTS): a for n, a in found.items() if n.startswith(WEIGHTS)}
 
