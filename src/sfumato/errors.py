@@ -9,6 +9,8 @@ The command line prints the message and ends with exit code 1. Our own mistakes 
 ``assert`` and leave a traceback.
 """
 
+from importlib.util import find_spec
+
 EXTRAS: dict[str, str] = {
     "torch": "learn",
     "sklearn": "learn",
@@ -65,6 +67,17 @@ def explain_missing(error: ModuleNotFoundError, job: str) -> MissingPackage | No
     if package not in EXTRAS:
         return None
     return missing_package(job, DISTRIBUTIONS.get(package, package), EXTRAS[package])
+
+
+def require_packages(job: str, *packages: str, extra: str | None = None) -> None:
+    """Refuse a job before it begins if a package that it needs at the end is not installed.
+
+    ``extra`` names the one to install where a package belongs to several.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            name = DISTRIBUTIONS.get(package, package)
+            raise missing_package(job, name, extra or EXTRAS[package])
 
 
 def missing_package(job: str, package: str, extra: str) -> MissingPackage:

@@ -16,6 +16,8 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
+from sfumato.cli.writing import refuse_filled
+from sfumato.errors import require_packages
 
 if TYPE_CHECKING:
     from sfumato.studies.audit import Audit
@@ -79,6 +81,7 @@ def audit(
     seed: given.Seed = 0,
     output: AuditFolder = None,
     report: AlsoDrawn = False,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Duplicates, leakage, label variation, mode shift, data maps, alignment of models."""
@@ -87,6 +90,9 @@ def audit(
 
     if report and output is None:
         raise typer.BadParameter("--report needs a folder to draw into: -o FOLDER.")
+    refuse_filled(output, "audit.json", "report.html", overwrite=overwrite)
+    if report:
+        require_packages("Drawing a report", "matplotlib", "jinja2")
     sources = AuditSources(
         labels=labels,
         judgments=judgments,

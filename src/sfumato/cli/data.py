@@ -16,6 +16,7 @@ from sfumato.cli.printing import (
     simulation_mark,
 )
 from sfumato.cli.reading import quality_rules, read_any, read_options
+from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
@@ -73,10 +74,12 @@ def convert(
     question: given.QuestionKind = None,
     strict: given.Strict = False,
     key: given.Key = None,
+    overwrite: given.Overwrite = False,
 ) -> None:
     """Read judgments in one format and write them in another."""
     from sfumato.judgments.formats import write
 
+    refuse_existing(output, overwrite=overwrite)
     found = read_any(file, format_, read_options(classes, question, key), strict)
     write(found, output, to)
     typer.echo(f"Wrote {len(found):,} judgments to {output}.")

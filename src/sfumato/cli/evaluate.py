@@ -18,6 +18,7 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
+from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def evaluate(
     draws: given.Draws = 1000,
     seed: given.Seed = 0,
     output: ScoresOutput = None,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Every metric on stored predictions, by stratum, with floors and intervals."""
@@ -64,6 +66,7 @@ def evaluate(
     from sfumato.scores import Estimates
 
     _check_output(output)
+    refuse_existing(output, overwrite=overwrite)
     settings = EvaluationSettings(
         metrics=None if not metric else tuple(metric),
         strata=STRATA if not stratum else tuple(stratum),

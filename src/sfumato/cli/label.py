@@ -27,6 +27,7 @@ from sfumato.cli.reading import (
     read_judgments,
     read_options,
 )
+from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ def label(
     strict: given.Strict = False,
     key: given.Key = None,
     seed: given.Seed = 0,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
@@ -178,6 +180,7 @@ def label(
 
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
+    refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
     settings = LabelSettings(
         recipe,
         gamma=gamma,
@@ -225,6 +228,7 @@ def simulate(
     classes: given.Classes = None,
     key: given.Key = None,
     seed: given.Seed = 0,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Simulated annotators, fitted to real ones or by parameters."""
@@ -234,6 +238,7 @@ def simulate(
     from sfumato.labels.simulate.run import SimulationSettings
 
     _check_simulate_usage(output=output, fit=fit, extend=extend, check=check, model=model)
+    refuse_existing(output, save_model, overwrite=overwrite)
     options = read_options(classes, None, key)
     seen = read_labels(labels, classes=options.classes)
     real = None if fit is None else read_judgments(fit, format_, options, strict=False)

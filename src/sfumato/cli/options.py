@@ -24,9 +24,6 @@ Key = Annotated[
         show_envvar=True,
     ),
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that are there already.")
-]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No remarks and no progress; results and errors only.")
 ]
@@ -42,3 +39,4 @@ Logits = Annotated[
 SharedItems = Annotated[
     bool, typer.Option("--shared-items", help="Leave out items without a prediction.")
 ]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
 from sfumato.cli.reading import names_in
+from sfumato.cli.writing import refuse_filled
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -127,10 +129,14 @@ def results(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path(
         "docs/results"
     ),
+    overwrite: given.Overwrite = False,
 ) -> None:
     """Write runs as pages and JSON, and the scoreboard of everything in the folder."""
+    from sfumato.studies.folder import RunFolder
     from sfumato.studies.results import write_results
 
+    names = [RunFolder.open(run).study.name for run in runs or []]
+    refuse_filled(output, *(f"{name}.md" for name in names), overwrite=overwrite)
     for path in write_results(runs or [], output):
         typer.echo(f"Wrote {path}.")
 
