@@ -12,7 +12,7 @@ import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
 from sfumato.cli.reading import names_in
 from sfumato.cli.writing import refuse_filled
-from sfumato.errors import DataError
+from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
@@ -114,6 +114,8 @@ def report(
     from sfumato.studies.pages import write_report
     from sfumato.studies.trace import trace_lines
 
+    if trace is None:
+        require_packages("Drawing a report", "matplotlib", "jinja2")
     opened = RunFolder.open(folder)
     if trace is None:
         typer.echo(f"Report: {write_report(opened)}")
