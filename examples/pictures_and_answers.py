@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from sfumato.data import load
-from sfumato.data.digits import label_by_neighbours
+from sfumato.data.decode import label_by_neighbours
 
 PICTURES, PEOPLE = 200, 6
 

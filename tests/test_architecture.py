@@ -12,6 +12,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "names", "provenance", "frames", "stats", "scores"),
     ("judgments",),
     ("labels",),
+    ("items",),
     ("planning", "data", "learn", "evaluation"),
     ("reporting",),
     ("elicit", "studies"),
@@ -21,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 first six, which are files of the ground floor."""
 
 HEAVY_ONLY_IN: dict[str, set[str]] = {
-    "torch": {"learn", "evaluation", "labels"},  # labels: to_torch
+    "torch": {"learn", "evaluation", "labels", "items"},  # labels, items: to_torch
     "matplotlib": {"reporting"},
     "joblib": {"learn"},
     "dask": {"learn"},

@@ -128,6 +128,7 @@ WORKS = {
         "label", *CROWD, "--recipe", "votes", "--aggregate", "dawid-skene", "-o", "new.parquet",
     ),
     "describe": ("describe", *CROWD, "--compare-aggregators", "--json"),
+    "check": ("check", "labels.csv", "--as", "labels"),
     "convert": ("convert", *CROWD, "--to", "peerannot", "-o", "a.json"),
     "simulate": ("simulate", "voters", "--labels", "labels.csv", "-o", "s.csv"),
     "evaluate": (
@@ -146,7 +147,14 @@ WORKS = {
 WANTS = {
     "run": (("run", "digits"), "learn"),
     "dry run": (("run", "digits", "--dry-run"), "learn"),
-    "report": (("report", "run"), "report"),
+    "train": (("train", "pictures", "--labels", "labels.csv", "-o", "model"), "learn"),
+    "predict": (("predict", "model", "pictures", "-o", "beliefs.csv"), "learn"),
+    "report of a run": (("report", "pictures"), "report"),
+    "report of answers": (("report", "votes.csv", "-o", "votes.html"), "report"),
+    "report of an evaluation": (
+        ("evaluate", "--labels", "labels.csv", "--predictions", "labels.csv", "--report", "e.html"),
+        "report",
+    ),
     "ambiguous": (
         ("ambiguous", "--images", "pictures", "--table", "table.csv", "-o", "between"), "learn",
     ),

@@ -42,6 +42,7 @@ from sfumato.judgments.comparisons import (
     comparison_question_from_json,
 )
 from sfumato.judgments.formats import FORMATS, Readable, read, write
+from sfumato.judgments.formats.check import Contents
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixed import Mix
@@ -55,6 +56,7 @@ from sfumato.labels import simulate as simulate_room
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
 from sfumato.labels.build import RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
+from sfumato.labels.check import CHECKS, check
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
@@ -523,11 +525,9 @@ def sizes_of(name: str) -> list[Size]:
 def preset_law(name: str) -> None:
     """A study can be made of it, with rules that there are."""
     preset = PRESETS[name]
-    study = preset_study(
-        name,
-        () if preset.form in ("pairs", "triplets") else CLASSES,
-        **({"options": {"subset": ["cat", "dog"]}} if preset.form == "top-class" else {}),
-    )
+    options: dict[str, Any] = {"subset": ["cat", "dog"]} if preset.form == "top-class" else {}
+    classes = () if preset.form in ("pairs", "triplets") else CLASSES
+    study = preset_study(name, classes, options=options)
     assert (study.preset, study.form) == (name, preset.form)
     assert set(preset.rules) <= RULES.keys()
     assert preset.title and preset.wording
@@ -602,6 +602,13 @@ REGISTRIES: dict[str, Registry] = {
             (entry.read, ("path", "options")),
             *([(entry.write, ("path",))] if entry.write else []),
         ],
+    ),
+    "kind of contents": Registry(
+        CHECKS,
+        choice_law(Contents),
+        lambda name: check(Path(__file__), name),
+        first_sentence,
+        lambda entry: [(entry, ("path",))],
     ),
     "question": Registry(
         QUESTIONS, question_law, lambda name: ask(name, CLASSES), lambda entry: entry.about

@@ -339,7 +339,7 @@ def _rows(connection: Connection, statement: str) -> list[Any]:
 
 def _sight() -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
     from sfumato.data import load
-    from sfumato.data.digits import label_by_neighbours
+    from sfumato.data.decode import label_by_neighbours
 
     seen = label_by_neighbours(load("digits"))
     return dict(zip(seen.items, seen.probs, strict=True))

@@ -5,10 +5,15 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.errors import UnknownName as UnknownName
+from sfumato.evaluation.models import evaluate as evaluate
 from sfumato.evaluation.score import compare as compare
+from sfumato.evaluation.scorers import soft_scorer as soft_scorer
+from sfumato.items.items import Items as Items
+from sfumato.items.load import load_items as load_items
 from sfumato.judgments.formats import read as read
 from sfumato.judgments.judgments import Judgments as Judgments
 from sfumato.judgments.question import Question as Question
+from sfumato.labels.check import check as check
 from sfumato.labels.labelset import CrowdLabels as CrowdLabels
 from sfumato.labels.labelset import LabelSet as LabelSet
 from sfumato.labels.verbs import aggregate as aggregate
@@ -17,10 +22,17 @@ from sfumato.labels.verbs import label as label
 from sfumato.labels.verbs import simulate as simulate
 from sfumato.labels.verbs import to_labels as read_labels
 from sfumato.labels.verbs import write as write
+from sfumato.learn.model import Model as Model
+from sfumato.learn.model import train as train
+from sfumato.learn.soft_targets import SoftTargets as SoftTargets
+from sfumato.learn.soft_torch import SoftCrossEntropy as SoftCrossEntropy
+from sfumato.learn.soft_torch import soft_dataset as soft_dataset
 from sfumato.planning.plans import plan as plan
 from sfumato.scores import Estimates as Estimates
 from sfumato.studies.run import Run as Run
 from sfumato.studies.study import Study as Study
+from sfumato.studies.verbs import audit as audit
+from sfumato.studies.verbs import report as report
 from sfumato.studies.verbs import run as run
 
 __version__: str
@@ -28,24 +40,36 @@ __all__ = [
     "CrowdLabels",
     "DataError",
     "Estimates",
+    "Items",
     "Judgments",
     "LabelSet",
     "MissingPackage",
+    "Model",
     "Question",
     "Run",
     "SfumatoError",
+    "SoftCrossEntropy",
+    "SoftTargets",
     "Study",
     "UnknownName",
     "__version__",
     "aggregate",
+    "audit",
+    "check",
     "compare",
     "describe",
+    "evaluate",
     "label",
     "load",
+    "load_items",
     "plan",
     "read",
     "read_labels",
+    "report",
     "run",
     "simulate",
+    "soft_dataset",
+    "soft_scorer",
+    "train",
     "write",
 ]

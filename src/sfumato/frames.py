@@ -71,6 +71,14 @@ def to_pandas(frame: pl.DataFrame) -> "pd.DataFrame":
     return pandas.DataFrame({name: _column(frame[name]) for name in frame.columns})
 
 
+def split_index(source: object, *, what: str = "table") -> tuple[pl.DataFrame, list[Any] | None]:
+    """The columns of any table, and the index of a pandas frame beside them; None elsewhere."""
+    if _library(source) != "pandas":
+        return to_frame(source, what=what), None
+    table: Any = source
+    return _from_pandas(table.reset_index(drop=True)), table.index.tolist()
+
+
 def _column(values: pl.Series) -> Any:
     if values.dtype.is_numeric() and not values.null_count():
         return np.array(values.to_numpy(), copy=True)

@@ -20,7 +20,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.frames import Tabular
-from sfumato.names import find
+from sfumato.names import find, load_name
 from sfumato.provenance import Provenance, Setting, Step, to_json
 
 Better = Literal["lower", "higher", "neither"]
@@ -261,6 +261,14 @@ class Estimates(Tabular):
         kept = [name for name in COLUMNS if name in {*told, "metric", "value", "low", "high"}]
         with pl.Config(tbl_rows=20, tbl_hide_dataframe_shape=True, tbl_cols=len(kept)):
             return f"<p>{self._summary()}</p>{self.table.select(kept).head(20)._repr_html_()}"
+
+    def plot(self, plot: str = "reliability") -> Any:
+        """A figure of an evaluation: reliability, strata, leaderboard or worst items."""
+        return load_name("sfumato.reporting.evaluation:plot_evaluation")(self, plot)
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """An evaluation as one HTML page (``sfumato.report``)."""
+        return load_name("sfumato.reporting.evaluation:report_evaluation")(self, path, **options)
 
     def filter(self, **wanted: Any) -> "Estimates":
         """The rows whose columns have the given values; a list of values means any of them."""

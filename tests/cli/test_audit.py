@@ -89,7 +89,7 @@ def test_person_reads_counts_with_intervals(run: Run) -> None:
     done = run("--labels", "labels.csv", "--original", "original.csv")
 
     assert done.code == 0, done.err
-    assert "People dispute 2 of 4 items (50.0% [" in done.out
+    assert "The labels of 2 of 4 items have mass on several classes (50.0% [" in done.out
     assert "it is another on 1 (c)." in done.out
     assert "unanimous" in done.out
 
@@ -98,7 +98,8 @@ def test_judgments_are_read_by_format_and_recipe(run: Run) -> None:
     done = run("--judgments", "votes.csv", "--format", "crowd", "--recipe", "votes")
 
     assert done.code == 0, done.err
-    assert "People dispute 1 of 3 items" in done.out
+    assert "People's answers differ on 1 of 3 items" in done.out
+    assert "0.000 nats are doubt within single answers" in done.out
     assert "Percent agreement between people: 0.667" in done.out
 
 
@@ -133,8 +134,11 @@ def test_simulated_is_said_first(run: Run) -> None:
     [
         ([], "There is nothing to audit."),
         (["--labels", "none.csv"], "There is no file none.csv."),
-        (["--labels", "labels.csv", "--predictions", "table.csv"], "table.csv, row 1 (item 'a')"),
-        (["--images", "pictures"], "--images and --table go together"),
+        (
+            ["--labels", "labels.csv", "--predictions", "table.csv"],
+            "table.csv holds one class per item",
+        ),
+        (["--images", "pictures"], "Images and a table go together"),
         (["--judgments", "votes.csv", "--format", "crwd"], "Did you mean 'crowd'?"),
         (["--labels", "labels.csv", "--dynamics", "model.csv"], "model.csv cannot be read as .npz"),
     ],

@@ -88,7 +88,10 @@ def test_labels_say_what_they_estimate(run: Run, name: str) -> None:
     [
         (["--format", "crowd", "--recipe", "vote"], "No recipe is called 'vote'. Did you mean"),
         (["--format", "crowds", "--recipe", "votes"], "No format is called 'crowds'"),
-        (["--recipe", "votes"], "votes.csv has no column 'item'"),
+        (["--format", "sfumato"], "votes.csv has no column 'item'"),
+        (["--answer", "lable"], "no column 'lable', named as the answer. Did you mean 'label'?"),
+        (["--rename", "cta=dog"], "No class is called 'cta'. Did you mean 'cat'?"),
+        (["--rename", "nowhere.txt"], "--rename takes a=b, or a file"),
         (["--format", "crowd", "--recipe", "votes", "--keep", "all"], "nothing called 'all'"),
         (["--format", "crowd", "--recipe", "votes", "--gamma", "0.1"], "takes no gamma"),
         (["--format", "crowd", "--recipe", "votes", "--rule", "paper"], "No rule is called"),
@@ -251,3 +254,45 @@ def test_intervals_hold_the_probabilities(run: Run) -> None:
     assert len(table) == 4
     assert (table["low"] <= table["probability"]).all()
     assert (table["probability"] <= table["high"]).all()
+
+
+def test_a_table_from_anywhere_is_one_command(run: Run) -> None:
+    rows = [
+        "picture;coder;vote;mood",
+        "a;ann;Eight;1",
+        "a;bob; eight;1",
+        "b;ann;Nine;2",
+        "b;bob;9;2",
+    ]
+    Path("own.csv").write_text("\n".join(rows))
+
+    told = run("label", "own.csv", "-o", "labels.csv")
+    joined = run("label", "own.csv", "-o", "labels.csv", "--casefold", "--rename", "9=Nine")
+
+    assert told.code == joined.code == 0, told.err
+    assert "column 'picture' is read as the item" in told.err
+    assert "columns not used: 1 (mood)" in told.err
+    assert "--rename eight=Eight or --casefold" in told.err
+    assert pl.read_csv("labels.csv").rows() == [("a", 1, 0), ("b", 0, 1)]
+
+
+def test_what_is_unclear_names_the_options(run: Run) -> None:
+    Path("own.csv").write_text("item,rater,label,category\n1,a,x,y\n1,b,y,y\n2,b,y,x\n")
+
+    done = run("describe", "own.csv")
+
+    assert done.code == 1
+    assert "both columns 'label' and 'category' could be the answer" in done.err
+    assert "--answer" in done.err
+
+
+def test_describe_lists_classes_and_who_gave_them(run: Run) -> None:
+    found = json.loads(run("describe", "votes.csv", "--json").out)
+
+    assert [(row["class"], row["answers"]) for row in found["classes"]] == [("cat", 2), ("dog", 3)]
+    assert found["classes_by_person"][0] == {
+        "person": "ann",
+        "answers": 2,
+        "classes": {"cat": 1, "dog": 1},
+    }
+    assert "Classes by person" in run("describe", "votes.csv").out

@@ -233,3 +233,83 @@ def test_published_predictions_are_scored_as_published(run: Run, data_folder: Pa
     assert found["entropy_floor", "all"]["value"] == pytest.approx(0.1545, abs=5e-5)
     assert found["class_oracle", "all"]["value"] == pytest.approx(0.2565, abs=5e-5)
     assert found["accuracy", "unanimous"]["items"] == 4393
+
+
+def test_models_have_names_and_every_metric_asked_for_is_shown(run: Run) -> None:
+    words = ("--predictions", "ours=model.csv", "--predictions", "theirs=better.csv")
+
+    done = run(*words, "--metric", "ece", "--metric", "kl", "--metric", "accuracy")
+
+    assert done.code == 0, done.err
+    for metric in ("ece", "kl", "accuracy"):
+        for model in ("ours", "theirs"):
+            assert [line for line in done.out.splitlines() if line.split()[:2] == [metric, model]]
+    assert "Closest to people" not in done.out
+
+
+def test_two_models_of_one_name_are_refused(run: Run) -> None:
+    done = run("--predictions", "m=model.csv", "--predictions", "m=better.csv")
+
+    assert done.code == 1
+    assert "Two models are called 'm'" in done.err
+
+
+def test_kinds_are_told_by_model(run: Run) -> None:
+    Path("hard.csv").write_text("item,label\na,cat\nb,cat\nc,dog\nd,dog\n")
+    words = ("--predictions", "model.csv", "--predictions", "hard.csv", "--json")
+
+    refused = run(*words)
+    done = run(*words, "--kind", "hard=hard")
+    unknown = run(*words, "--kind", "hard=hart")
+
+    assert refused.code == 1
+    assert "--kind hard" in refused.err
+    found = {
+        row["arm"]: row for row in json.loads(done.out)["scores"] if row["metric"] == "accuracy"
+    }
+    assert found["hard"]["value"] == 1
+    assert "Did you mean 'hard'" in unknown.err
+
+
+def test_ids_name_the_rows_of_arrays(run: Run) -> None:
+    np.save("m.npy", np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3], [0.8, 0.2]]))
+    Path("ids.txt").write_text("d\nc\nb\na\n")
+
+    found = scores(run("--predictions", "m.npy", "--ids", "ids.txt", "--json"))
+
+    assert found["accuracy", "all"]["value"] == 0.75
+
+
+def test_class_that_a_model_lacks_is_told_and_can_be_treated(run: Run) -> None:
+    Path("labels.csv").write_text(
+        "item,cat,dog,none of these\na,0.5,0,0.5\nb,0.75,0.25,0\nc,0,0.5,0.5\nd,0,1,0\n"
+    )
+
+    done = run("--predictions", "model.csv", "--json")
+    zero = run("--predictions", "model.csv", "--unshared", "zero", "--json")
+    refused = run("--predictions", "model.csv", "--unshared", "error")
+
+    assert "Only the labels have the class 'none of these', with 25.00% of the mass" in done.err
+    assert json.loads(done.out)["remarks"]
+    assert scores(zero)["cross_entropy", "all"]["value"] > 20
+    assert refused.code == 1
+
+
+def test_report_is_one_page_and_is_not_overwritten_unasked(run: Run) -> None:
+    words = ("--predictions", "model.csv", "--predictions", "better.csv", "--report", "r.html")
+
+    done, again, forced = run(*words), run(*words), run(*words, "--overwrite")
+
+    assert "Report: r.html" in done.out
+    assert "Worst items" in Path("r.html").read_text()
+    assert (again.code, forced.code) == (1, 0)
+    assert "r.html exists already" in again.err
+
+
+def test_column_of_items_can_be_named(run: Run) -> None:
+    Path("odd.csv").write_text("who,what,cat,dog\na,1,0.9,0.1\nb,2,0.9,0.1\nc,3,0,1\nd,4,0,1\n")
+
+    guessed = run("--predictions", "odd.csv", "--json")
+
+    assert scores(guessed)["accuracy", "all"]["value"] == 1
+    assert "the items are taken from the column 'who'" in guessed.err

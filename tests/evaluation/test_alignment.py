@@ -15,7 +15,6 @@ from sfumato.evaluation.alignment import (
     correlation_matrix,
     entropy_tracking,
     share_in_top,
-    uncertainty_alignment,
 )
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -105,43 +104,6 @@ def test_matrix_holds_each_pair_once_in_the_agreed_columns() -> None:
 def test_signal_of_other_length_is_named() -> None:
     with pytest.raises(DataError, match=r"'seconds' has shape \(2,\) and 'entropy'"):
         correlation_matrix({"entropy": np.zeros(3), "seconds": np.zeros(2)}, rng=seeded())
-
-
-def test_alignment_says_what_was_expected_and_what_was_found() -> None:
-    doubt = np.linspace(0, 1, 60)
-    noise = seeded().permutation(60).astype(np.float64)
-    signals = {"confidence": -doubt, "variability": -doubt, "loss": doubt}
-
-    found = uncertainty_alignment({"entropy": doubt}, signals, rng=seeded(), draws=200)
-    blind = uncertainty_alignment(
-        {"entropy": noise}, {"confidence": doubt}, rng=seeded(), draws=200
-    )
-
-    assert found.select("second", "expected", "found").rows() == [
-        ("confidence", "negative", "as expected"),
-        ("variability", "positive", "opposite"),
-        ("loss", None, None),
-    ]
-    assert blind["found"].to_list() == ["not told apart from zero"]
-
-
-def test_alignment_is_by_stratum() -> None:
-    doubt = np.array([1, 2, 3, 4, 1, 2, 3, 4.0])
-    sure = np.array([4, 3, 2, 1, 1, 2, 3, 4.0])
-    strata = {"HLV": np.arange(8) < 4, "none": np.zeros(8, dtype=bool)}
-
-    found = uncertainty_alignment(
-        {"u": doubt}, {"confidence": sure}, strata=strata, rng=seeded(), draws=200
-    )
-
-    assert found["stratum"].to_list() == ["all", "HLV", "none"]
-    assert found["rho"].to_list()[:2] == pytest.approx([0, -1])
-    assert found["items"].to_list() == [8, 4, 0]
-    assert found["found"].to_list()[2] == "undefined"
-    with pytest.raises(DataError, match="'HLV' marks 3 items, but there are 8"):
-        uncertainty_alignment(
-            {"u": doubt}, {"confidence": sure}, strata={"HLV": np.ones(3, bool)}, rng=seeded()
-        )
 
 
 def test_curve_rises_from_nothing_to_all_above_the_diagonal() -> None:

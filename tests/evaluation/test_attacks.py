@@ -3,7 +3,6 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import polars as pl
 import pytest
 import torch
 from hypothesis import given
@@ -15,15 +14,11 @@ from sfumato.errors import DataError
 from sfumato.evaluation.attacks import (
     ATTACKS,
     Attack,
-    AttackOutcome,
-    attack_curve,
-    attack_named,
     fgsm,
-    iteration_curve,
     pgd,
     run_attack,
 )
-from sfumato.evaluation.metrics import accuracy, cross_entropy
+from sfumato.evaluation.metrics import cross_entropy
 from sfumato.labels.labelset import LabelSet, hard_labels
 
 CLASSES = ("cat", "dog", "ship")
@@ -287,70 +282,6 @@ def test_attack_counts_the_items_that_were_trained_on() -> None:
     )
 
     assert attacked.trained_on == 2
-
-
-def of_linear(epsilon: float) -> AttackOutcome:
-    return run_attack(
-        Linear(), images_of(30), one_hot(30), Attack("fgsm", epsilon), trained_items=["0"]
-    )
-
-
-def test_curve_over_bounds_begins_clean_and_holds_every_label_set() -> None:
-    attacked = [of_linear(epsilon) for epsilon in (2, 4)]
-    scored = {"original": one_hot(30), "people": soft_labels(30)}
-
-    table = attack_curve(
-        attacked, scored, rng=np.random.default_rng(0), arm="soft", network="linear"
-    )
-
-    assert table.columns[:3] == ["arm", "network", "attack"]
-    assert table["epsilon"].unique().sort().to_list() == [0, 2, 4]
-    assert len(table) == 3 * 2 * 2
-    assert set(table["unit"]) == {"1/255"}
-    assert set(table["trained_on"]) == {1}
-    last = table.row(
-        by_predicate=(pl.col("epsilon") == 4)
-        & (pl.col("against") == "people")
-        & (pl.col("metric") == "cross_entropy"),
-        named=True,
-    )
-    assert last["value"] == pytest.approx(
-        cross_entropy(soft_labels(30), attacked[1].beliefs[-1]).mean()
-    )
-    assert last["low"] < last["value"] < last["high"]
-    clean = table.row(
-        by_predicate=(pl.col("epsilon") == 0)
-        & (pl.col("against") == "original")
-        & (pl.col("metric") == "accuracy"),
-        named=True,
-    )
-    assert clean["value"] == accuracy(one_hot(30), attacked[0].beliefs[0]).mean()
-    assert clean["iteration"] == 0
-
-
-def test_curve_over_iterations_has_a_row_each_from_zero() -> None:
-    labels = one_hot(20)
-    preset = attack_named("paper-1-pgd").attack
-    attacked = run_attack(small_network(), images_of(20), labels, preset)
-
-    table = iteration_curve(
-        [attacked], {"original": labels}, rng=np.random.default_rng(0), metrics=["cross_entropy"]
-    )
-
-    assert table["iteration"].to_list() == list(range(10))
-    assert table["value"].is_sorted() or table["value"][9] > table["value"][0]
-    assert set(table["epsilon"]) == {4.0}
-    assert set(table["step"]) == {1.0}
-
-
-def test_curve_refuses_metrics_without_a_value_for_each_item() -> None:
-    with pytest.raises(DataError, match="'ece' has no value for each item"):
-        attack_curve(
-            [of_linear(4)],
-            {"original": one_hot(30)},
-            rng=np.random.default_rng(0),
-            metrics=["ece"],
-        )
 
 
 def test_published_attacks_have_their_bounds() -> None:

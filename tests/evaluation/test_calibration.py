@@ -9,12 +9,17 @@ from sklearn.calibration import calibration_curve
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import (
+    BINS,
+    METRICS,
     bin_size_for,
-    classwise_calibration,
-    ece,
+    classwise_of,
+    classwise_parts,
+    ece_of,
+    ece_parts,
     reliability,
-    rms_calibration,
-    rms_calibration_published,
+    rms_of,
+    rms_parts,
+    rms_published_of,
 )
 from sfumato.labels.labelset import LabelSet
 
@@ -35,6 +40,24 @@ def people_and_model(n_items: int, seed: int) -> tuple[LabelSet, LabelSet]:
     votes = rng.multinomial(5, truth)
     model = (truth + rng.dirichlet(np.full(4, 0.3), size=n_items)) ** 3 + 1e-9
     return named(votes / 5), named(model / model.sum(axis=1, keepdims=True))
+
+
+def ece(human: LabelSet, model: LabelSet, bins: int = BINS) -> float:
+    return ece_of(ece_parts(human, model, bins))
+
+
+def classwise_calibration(human: LabelSet, model: LabelSet, bins: int = BINS) -> float:
+    return classwise_of(classwise_parts(human, model, bins))
+
+
+def rms_calibration(human: LabelSet, model: LabelSet, bin_size: int | None = None) -> float:
+    return rms_of(rms_parts(human, model), bin_size)
+
+
+def rms_calibration_published(
+    human: LabelSet, model: LabelSet, bin_size: int | None = None
+) -> float:
+    return rms_published_of(rms_parts(human, model), bin_size)
 
 
 def overconfident(n_items: int, n_right: int) -> tuple[LabelSet, LabelSet]:
@@ -156,7 +179,7 @@ def test_a_confidence_on_an_edge_belongs_to_the_bin_below() -> None:
 def test_ece_has_fifteen_bins_by_default() -> None:
     human, model = people_and_model(300, seed=3)
 
-    assert ece(human, model) == ece(human, model, 15)
+    assert METRICS["ece"].overall(human, model) == ece(human, model, 15)
     assert ece(human, model) != ece(human, model, 10)
 
 
@@ -209,3 +232,16 @@ def test_real_predictions_equal_the_routine_written_out(data_folder: Path) -> No
         assert measure(human, model) == pytest.approx(
             rms_step_by_step(human, model, 100, leave_out), abs=1e-4
         )
+
+
+def test_calibrated_model_has_the_binomial_share_of_rms_calibration() -> None:
+    rng = np.random.default_rng(0)
+    sure = rng.uniform(0.5, 1, size=3000)
+    model = named(np.stack([sure, 1 - sure], axis=1))
+
+    drawn = [
+        rms_calibration(named(np.eye(2)[(rng.random(3000) >= sure).astype(int)]), model)
+        for _ in range(100)
+    ]
+
+    assert np.mean(drawn) == pytest.approx(np.sqrt((sure * (1 - sure)).mean() / 100), rel=0.12)

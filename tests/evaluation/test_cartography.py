@@ -15,7 +15,6 @@ from sfumato.evaluation.cartography import (
     Bounds,
     DataMap,
     Region,
-    bounds_by_thirds,
     data_map,
     data_map_table,
     difficulty_split,
@@ -145,16 +144,6 @@ def test_bounds_can_be_told() -> None:
     strict = Bounds(easy_confidence=0.9, hard_confidence=0.8, steady_variability=0.11)
 
     assert data_map(watched, named(np.array([[1.0, 0]])), bounds=strict).region == ("hard",)
-
-
-def test_thirds_put_a_third_of_the_items_on_each_side() -> None:
-    watched = np.repeat(np.linspace(0, 1, 90)[None, None, :, None], 2, axis=3)
-    watched[..., 1] = 1 - watched[..., 0]
-    found = data_map(watched, named(np.tile([1.0, 0], (90, 1))))
-
-    again = data_map(watched, named(np.tile([1.0, 0], (90, 1))), bounds=bounds_by_thirds(found))
-
-    assert Counter(again.region) == {"easy": 30, "ambiguous": 30, "hard": 30}
 
 
 def test_the_table_has_a_row_an_item_and_peoples_entropy() -> None:

@@ -10,7 +10,6 @@ from scipy.stats import wasserstein_distance
 from sfumato.errors import DataError
 from sfumato.evaluation.alignment import (
     entropy_distances,
-    entropy_histograms,
     entropy_table,
     nearest_labels,
 )
@@ -37,24 +36,6 @@ def test_table_has_a_row_an_item_in_the_agreed_columns() -> None:
     assert found.columns == ["source", "entropy"]
     assert found["source"].to_list() == ["people"] * 4 + ["model"] * 4
     assert found["entropy"].to_list() == pytest.approx([0] * 4 + [np.log(2)] * 4)
-
-
-def test_all_sources_share_bins_from_nothing_to_everything() -> None:
-    found = entropy_histograms({"people": SURE, "model": TORN}, bins=4)
-
-    people, model = found.filter(source="people"), found.filter(source="model")
-    assert people["items"].to_list() == [4, 0, 0, 0]
-    assert model["items"].to_list() == [0, 0, 0, 4]
-    assert people["left"].to_list() == model["left"].to_list()
-    assert (people["left"][0], people["right"][3]) == (0, pytest.approx(np.log(2)))
-    assert model["share"].sum() == 1
-
-
-@pytest.mark.parametrize("n_classes", range(2, 11))
-def test_uniform_rows_are_never_lost_to_rounding(n_classes: int) -> None:
-    labels = named(np.full((n_classes, n_classes), 1 / n_classes))
-
-    assert entropy_histograms({"uniform": labels}, bins=7)["items"].sum() == n_classes
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 1000))
@@ -114,11 +95,9 @@ def test_sets_over_other_numbers_of_classes_do_not_compare() -> None:
     three = named(np.eye(3))
 
     with pytest.raises(DataError, match="'b' has 3 classes and 'a' has 2"):
-        entropy_histograms({"a": SURE, "b": three})
+        entropy_distances({"a": SURE}, {"b": three}, rng=np.random.default_rng(0))
     with pytest.raises(DataError, match="no label set"):
-        entropy_histograms({})
-    with pytest.raises(DataError, match="0 bins"):
-        entropy_histograms({"a": SURE}, bins=0)
+        entropy_distances({}, {}, rng=np.random.default_rng(0))
 
 
 def test_networks_trained_on_hard_labels_are_surer_than_people(data_folder: Path) -> None:

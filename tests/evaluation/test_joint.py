@@ -8,12 +8,13 @@ from sklearn.metrics import confusion_matrix
 
 from sfumato.evaluation.metrics import (
     by_class,
+    class_and_right,
     correlation_of,
     cross_entropy,
     entropies,
     entropy_codes,
     rank_correlation_of,
-    worst_class_accuracy,
+    worst_class_of,
 )
 from sfumato.labels.compare import entropy_correlation
 from sfumato.labels.labelset import LabelSet
@@ -83,7 +84,7 @@ def test_accuracy_by_class_is_the_diagonal_of_the_confusion_matrix() -> None:
     assert found["class"].to_list() == ["a", "b", "c", "d"]
     assert found["items"].to_list() == table.sum(axis=1).tolist()
     assert found["accuracy"].to_numpy() == pytest.approx(share)
-    assert worst_class_accuracy(human, model) == pytest.approx(share.min())
+    assert worst_class_of(class_and_right(human, model)) == pytest.approx(share.min())
     weighted = found["cross_entropy"].to_numpy() @ found["items"].to_numpy() / 200
     assert weighted == pytest.approx(cross_entropy(human, model).mean())
 
@@ -92,5 +93,5 @@ def test_a_class_that_nobody_chose_is_not_the_worst() -> None:
     human = named([[1, 0, 0], [0, 0, 1], [0, 0, 1]])
     model = named([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
-    assert worst_class_accuracy(human, model) == 0.5
+    assert worst_class_of(class_and_right(human, model)) == 0.5
     assert by_class(human, model)["accuracy"].to_list() == [1, None, 0.5]

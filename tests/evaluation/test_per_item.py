@@ -12,7 +12,6 @@ from scipy.stats import entropy as scipy_entropy
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, top_k_accuracy_score
 
 from sfumato.evaluation.metrics import (
-    SMALLEST,
     accuracy,
     brier,
     confidence,
@@ -28,6 +27,7 @@ from sfumato.evaluation.metrics import (
     top2_accuracy,
     total_variation,
 )
+from sfumato.labels.compare import SMALLEST
 from sfumato.labels.labelset import LabelSet, hard_labels
 
 Probs = NDArray[np.float64]

@@ -25,9 +25,9 @@ from sfumato.evaluation.duplicates import (
     pairs_table,
 )
 from sfumato.evaluation.mode_shift import mode_shift
-from sfumato.evaluation.strata import agreement_strata, original_agreement, strata_of
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.labels.signals import agreement_strata, original_agreement, strata_of
 
 Place = tuple[str, str, str]
 

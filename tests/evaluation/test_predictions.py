@@ -1,5 +1,7 @@
+import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -8,7 +10,13 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from sfumato.errors import DataError
-from sfumato.evaluation.predictions import other_class_order, read_original, read_predictions
+from sfumato.evaluation.predictions import (
+    WrongKind,
+    load_predictions,
+    other_class_order,
+    read_original,
+    read_predictions,
+)
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step, is_simulated
@@ -82,7 +90,7 @@ def test_array_without_names_is_taken_by_position_and_says_so(tmp_path: Path) ->
     assert model.items == ("0", "1")
     assert model.probs.sum(axis=1) == pytest.approx(1, abs=1e-15)
     assert model.provenance[-1].settings == {
-        "scale": "probabilities",
+        "kind": "probabilities",
         "items": "by position",
         "classes": "by position",
     }
@@ -111,31 +119,33 @@ def test_logits_become_probabilities(tmp_path: Path) -> None:
     np.save(tmp_path / "m.npy", logits)
     named = stored(tmp_path, "m.npz", logits=logits)
 
-    told = read_predictions(tmp_path / "m.npy", classes=CLASSES, scale="logits")
+    told = read_predictions(tmp_path / "m.npy", classes=CLASSES, kind="logits")
     by_name = read_predictions(named, classes=CLASSES)
 
     assert told.probs == pytest.approx(np.exp(log_softmax(logits, axis=1)))
     assert np.array_equal(told.probs, by_name.probs)
-    assert by_name.provenance[-1].settings["scale"] == "logits"
+    assert by_name.provenance[-1].settings["kind"] == "logits"
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (
-            TABLE.replace("0.8", "0.9"),
-            r"model.csv, row 2 \(item 'b'\) sums to 1.1, not 1.*--logits",
+            TABLE.replace("0.8", "0.91"),
+            r"model.csv, row 2 \(item 'b'\) sums to 1.11, not 1.*say that they are logits",
         ),
-        (TABLE.replace("0.2", "-0.2"), r"row 1 \(item 'a'\) holds -0.2, .*--logits"),
+        (TABLE.replace("0.2", "-0.2"), r"row 1 \(item 'a'\) holds -0.2, .*they are logits"),
         (TABLE.replace("0.8", "nan"), r"row 2 \(item 'b'\), class 'frog': found nan, expected a"),
         (TABLE.replace("0.8", "high"), r"row 2 \(item 'b'\), column 'frog': 'high' is no number"),
         (TABLE.replace("0.8", ""), r"row 2 \(item 'b'\), column 'frog': None is no number"),
         (TABLE.replace("frog", "fox"), "'fox' is in model.csv only"),
         (
-            TABLE.replace(",frog", "").replace(",0.1\n", "\n").replace(",0.8", ""),
-            "2 columns|'frog'",
+            TABLE.replace(",frog", "").replace("0.2,0.1\n", "0.3\n").replace("0.1,0.8", "0.9"),
+            "'frog' is in the labels only",
         ),
-        (TABLE.replace("item,", "id,"), "has no column 'item'"),
+        (TABLE.replace("item,", "what,"), "has no column 'item'.*It has 'what', 'cat'"),
+        (TABLE.replace("0.", ""), "row 1 .* sums to 10"),
+        (TABLE.replace("0.7,0.2,0.1", "70,20,10").replace("0.1,0.1,0.8", "10,10,80"), "percent"),
         (TABLE.replace("b,", "a,"), "model.csv: The item 'a' occurs more than once"),
         (TABLE.replace("b,", ",", 1), "row 2, column 'item' is empty"),
     ],
@@ -182,7 +192,7 @@ def test_missing_file_and_unknown_kind_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no file .*nowhere\.npz"):
         read_predictions(tmp_path / "nowhere.npz", classes=CLASSES)
     (tmp_path / "m.pkl").write_bytes(b"")
-    with pytest.raises(DataError, match=r"expected \.csv, \.parquet, \.npz or \.npy"):
+    with pytest.raises(DataError, match=r"expected \.csv, .*\.parquet, \.npz or \.npy"):
         read_predictions(tmp_path / "m.pkl", classes=CLASSES)
 
 
@@ -237,3 +247,195 @@ def test_history_beside_a_file_that_is_no_history_is_ignored(tmp_path: Path) -> 
     assert [step.name for step in read_predictions(path, classes=CLASSES).provenance] == [
         "read predictions"
     ]
+
+
+def loaded(folder: Path, content: str, name: str = "model.csv", **settings: object) -> Any:
+    path = folder / name
+    path.write_bytes(content.encode())
+    return load_predictions(
+        path, name=name, classes=CLASSES, items=("a", "b"), **{"kind": "probabilities", **settings}
+    )
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "item,prob_cat,prob_dog,prob_frog",
+        "item,p_cat,p_dog,p_frog",
+        "item,proba_cat,proba_dog,proba_frog",
+        "item,class_cat,class_dog,class_frog",
+        "item,P(cat),P(dog),P(frog)",
+        "item,prob class cat,prob class dog,prob class frog",
+        "item,cat_probability,dog_probability,frog_probability",
+        "item,Cat,DOG,frog ",
+        "item, cat, dog, frog",
+        "uid,cat,dog,frog",
+        "image_name,prob_cat,prob_dog,prob_frog",
+    ],
+)
+def test_columns_are_known_by_whatever_stands_around_the_class(tmp_path: Path, header: str) -> None:
+    found = loaded(tmp_path, TABLE.replace("item,cat,dog,frog", header))
+
+    assert found.labels.classes == CLASSES
+    assert found.labels.items == ("a", "b")
+    assert found.labels.probs == pytest.approx(PROBS)
+    assert not found.by_position("classes")
+
+
+def test_numbered_columns_are_taken_in_order_and_it_is_said(tmp_path: Path) -> None:
+    found = loaded(tmp_path, TABLE.replace("cat,dog,frog", "class_0,class_1,class_2"))
+
+    assert found.labels.probs == pytest.approx(PROBS)
+    assert found.by_position("classes")
+    assert "'class_0' to 'class_2' name no class and are taken in the order" in found.remarks[0]
+
+
+def test_columns_of_two_models_are_refused(tmp_path: Path) -> None:
+    content = "item,m_cat,m_dog,m_frog,n_cat,n_dog,n_frog\na,1,0,0,1,0,0\n"
+
+    with pytest.raises(
+        DataError, match=r"several columns for each class, such as 'm_cat', 'n_cat'"
+    ):
+        loaded(tmp_path, content)
+
+
+def test_probabilities_are_taken_where_logits_stand_beside_them(tmp_path: Path) -> None:
+    content = (
+        "item,logit_cat,logit_dog,logit_frog,prob_cat,prob_dog,prob_frog\na,3,1,0,0.7,0.2,0.1\n"
+    )
+
+    assert loaded(tmp_path, content).labels.probs[0] == pytest.approx([0.7, 0.2, 0.1])
+
+
+def test_columns_that_are_no_classes_are_named(tmp_path: Path) -> None:
+    content = (
+        "item,split,cat,dog,frog,pred,loss\na,test,0.7,0.2,0.1,cat,0.3\nb,test,0.1,0.1,0.8,frog,2\n"
+    )
+
+    found = loaded(tmp_path, content)
+
+    assert found.labels.probs == pytest.approx(PROBS)
+    assert found.remarks == ("model.csv: 3 columns are not used: 'split', 'pred', 'loss'.",)
+
+
+def test_class_that_only_the_model_has_is_kept(tmp_path: Path) -> None:
+    found = loaded(tmp_path, "item,cat,dog,frog,bat\na,0.5,0.2,0.1,0.2\nb,0.1,0.1,0.8,0\n")
+
+    assert found.labels.classes == (*CLASSES, "bat")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_delimiters_decimal_commas_and_marks_are_read(
+    tmp_path: Path, delimiter: str, end: str
+) -> None:
+    content = TABLE.replace(",", delimiter).replace(".", ",").replace("\n", end)
+
+    found = loaded(tmp_path, f"\ufeff{content}")
+
+    assert found.labels.probs == pytest.approx(PROBS)
+
+
+def test_compressed_and_other_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "m.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    rows = [{"item": "a", "cat": 0.7, "dog": 0.2, "frog": 0.1}]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    np.save(tmp_path / "m.npy", PROBS)
+    sources = {
+        "m.csv.gz": tmp_path / "m.csv.gz",
+        "m.jsonl": str(tmp_path / "m.jsonl"),
+        "npy and ids": (tmp_path / "m.npy", ["a", "b"]),
+        "array and ids": (PROBS, ["a", "b"]),
+        "ids and array": (["a", "b"], PROBS),
+        "array": PROBS,
+        "polars": pl.DataFrame(rows),
+        "pandas": pl.DataFrame(rows).to_pandas(),
+        "dicts": rows,
+    }
+
+    for name, source in sources.items():
+        found = load_predictions(source, name=name, classes=CLASSES, items=("a", "b"))
+        assert found.labels.probs[0] == pytest.approx(PROBS[0]), name
+        assert found.labels.items[0] == "a", name
+
+
+def test_array_of_other_length_than_the_labels_is_refused() -> None:
+    with pytest.raises(DataError, match=r"ours has 2 rows, but there are 3 items\. Give the ids"):
+        load_predictions(PROBS, name="ours", classes=CLASSES, items=("a", "b", "c"))
+
+
+def test_long_table_is_turned(tmp_path: Path) -> None:
+    rows = "item,class,probability\na,cat,0.7\na,dog,0.2\nb,frog,0.8\na,frog,0.1\nb,cat,0.2\n"
+
+    found = loaded(tmp_path, rows)
+
+    assert found.labels.probs == pytest.approx(np.array([[0.7, 0.2, 0.1], [0.2, 0, 0.8]]))
+    assert "one row per item and class" in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,cat,0.7\na,cat,0.3\n", "row 1: item 'a' and class 'cat' occur more than once"),
+        ("a,cat,0.7\na,dog,0.2\n", "row 1 .item 'a'. sums to 0.9"),
+        ("a,cat,0.75\na,dog,much\n", "row 2 .item 'a'., column 'p': 'much' is no number"),
+    ],
+)
+def test_wrong_long_table_is_a_sentence(tmp_path: Path, rows: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        loaded(tmp_path, f"item,class,p\n{rows}b,cat,0.505\nb,dog,0.495\n")
+
+
+def test_hard_predictions_are_read_only_when_asked_for(tmp_path: Path) -> None:
+    content = "item,label,confidence\na,cat,0.7\nb,frog,0.9\n"
+
+    with pytest.raises(WrongKind, match=r"one class per item, not a probability for each class"):
+        loaded(tmp_path, content)
+    found = loaded(tmp_path, content, kind="hard")
+
+    assert found.labels.probs.tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert found.remarks == ("model.csv: 1 column is not used: 'confidence'.",)
+
+
+def test_hard_predictions_may_be_numbers_arrays_or_rows(tmp_path: Path) -> None:
+    wanted = [[1, 0, 0], [0, 0, 1]]
+    one_hot = "item,cat,dog,frog\na,1,0,0\nb,0,0,1\n"
+
+    assert loaded(tmp_path, "item,pred\na,0\nb,2\n", kind="hard").labels.probs.tolist() == wanted
+    assert loaded(tmp_path, one_hot, kind="hard").labels.probs.tolist() == wanted
+    for source in (np.array([0, 2]), np.array(["cat", "frog"])):
+        found = load_predictions(
+            source, name="ours", classes=CLASSES, items=("a", "b"), kind="hard"
+        )
+        assert found.labels.probs.tolist() == wanted
+    with pytest.raises(WrongKind, match="no hard predictions"):
+        loaded(tmp_path, TABLE, kind="hard")
+    with pytest.raises(DataError, match=r"row 2: no class is called 'forg'. Did you mean 'frog'"):
+        loaded(tmp_path, "item,pred\na,cat\nb,forg\nc,dog\n", kind="hard")
+
+
+def test_tensor_with_gradients_is_an_array() -> None:
+    torch = pytest.importorskip("torch")
+    rows = torch.tensor(PROBS, requires_grad=True)
+
+    found = load_predictions(rows, name="ours", classes=CLASSES, items=("a", "b"))
+
+    assert found.labels.probs == pytest.approx(PROBS)
+
+
+def test_rounding_is_said_once_with_its_count(tmp_path: Path) -> None:
+    content = "item,cat,dog,frog\na,0.334,0.334,0.333\nb,0.333,0.333,0.333\n"
+
+    found = loaded(tmp_path, content)
+
+    assert found.labels.probs.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert found.remarks == (
+        "model.csv: 2 of 2 rows are rounded to 3 decimals and do not sum to one (0.999 to 1.001); "
+        "divided by their sums.",
+    )
+    assert "3 decimals" in found.labels.provenance[-1].settings["rounded"]
+
+
+def test_what_cannot_be_predictions_is_named() -> None:
+    with pytest.raises(DataError, match="ours: predictions cannot be a dict"):
+        load_predictions({"a": 3}, name="ours", classes=CLASSES)

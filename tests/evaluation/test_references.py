@@ -6,17 +6,8 @@ from numpy.typing import NDArray
 from scipy.stats import entropy as scipy_entropy
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import accuracy, cross_entropy
-from sfumato.evaluation.references import (
-    class_oracle,
-    class_oracle_labels,
-    entropy_floor,
-    majority_class,
-    mean_label,
-    rms_calibration_floor,
-    uniform,
-)
-from sfumato.labels.alter import uniform_labels
+from sfumato.evaluation.metrics import cross_entropy
+from sfumato.evaluation.trials import class_oracle_labels, measure
 from sfumato.labels.labelset import LabelSet, hard_labels
 
 
@@ -43,6 +34,17 @@ def some_people(n_items: int = 60) -> tuple[LabelSet, NDArray[np.int64]]:
     rng = np.random.default_rng(8)
     chosen = rng.integers(3, size=n_items)
     return named(rng.dirichlet(np.ones(3), size=n_items) / 2 + np.eye(3)[chosen] / 2), chosen
+
+
+def entropy_floor(people: LabelSet) -> float:
+    """As the table of scores has it."""
+    (row,) = measure(people, people, metrics=["entropy_floor"])
+    return row.summary(row.rows)
+
+
+def class_oracle(people: LabelSet, original: LabelSet) -> float:
+    (row,) = measure(people, people, original=original, metrics=["class_oracle"])
+    return row.summary(row.rows)
 
 
 def test_cifar10h_has_the_known_floor_and_class_oracle(
@@ -92,26 +94,11 @@ def test_the_class_oracle_answers_as_a_model_does() -> None:
 def test_reference_lines_come_in_their_order() -> None:
     people, chosen = some_people()
     original = hard_labels(people.items, people.classes, chosen)
+    best_constant = scipy_entropy(people.probs.mean(axis=0))
 
-    lines = [entropy_floor(people), class_oracle(people, original), mean_label(people)]
+    lines = [entropy_floor(people), class_oracle(people, original), best_constant]
 
     assert lines == sorted(lines)
-    assert mean_label(people) == pytest.approx(scipy_entropy(people.probs.mean(axis=0)))
-    assert mean_label(people) <= uniform(people)
-
-
-def test_knowing_nothing_costs_log_k() -> None:
-    people, _ = some_people()
-    flat = uniform_labels(people.items, people.classes)
-
-    assert uniform(people) == pytest.approx(cross_entropy(people, flat).mean())
-
-
-def test_the_majority_class_is_right_as_often_as_it_occurs() -> None:
-    people = named([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
-    always = named([[0, 1]] * 3)
-
-    assert majority_class(people) == pytest.approx(accuracy(people, always).mean())
 
 
 def test_original_labels_that_are_soft_are_refused() -> None:
@@ -121,38 +108,8 @@ def test_original_labels_that_are_soft_are_refused() -> None:
         class_oracle(people, people)
 
 
-@pytest.mark.parametrize(("n_items", "bin_size"), [(3000, 100), (100, 10), (457, 100)])
-def test_chance_leaves_the_binomial_share_of_calibration_error(n_items: int, bin_size: int) -> None:
-    rng = np.random.default_rng(0)
-    sure = rng.uniform(0.5, 1, size=n_items)
-    model = named(np.stack([sure, 1 - sure], axis=1))
-
-    floor = rms_calibration_floor(model, rng=rng, draws=300)
-
-    bins = n_items // bin_size
-    expected = np.sqrt((sure * (1 - sure)).mean() * bins / n_items)
-    assert floor == pytest.approx(expected, rel=0.12)
-
-
-def test_the_floor_of_calibration_comes_from_the_given_generator() -> None:
-    model, _ = some_people()
-
-    first, second = (
-        rms_calibration_floor(model, rng=np.random.default_rng(4), draws=5) for _ in range(2)
-    )
-
-    assert first == second > 0
-
-
-def test_no_draws_are_refused() -> None:
-    with pytest.raises(DataError, match="0 draws"):
-        rms_calibration_floor(named([[1, 0]]), rng=np.random.default_rng(0), draws=0)
-
-
 def test_without_items_there_are_no_lines() -> None:
     nobody = named(np.empty((0, 3)))
-    lines = [entropy_floor, uniform, mean_label, majority_class]
 
-    assert all(np.isnan(line(nobody)) for line in lines)
+    assert np.isnan(entropy_floor(nobody))
     assert np.isnan(class_oracle(nobody, nobody))
-    assert np.isnan(rms_calibration_floor(nobody, rng=np.random.default_rng(0)))

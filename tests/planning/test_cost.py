@@ -21,22 +21,18 @@ from sfumato.planning.cost import (
     UTILITIES,
     Cost,
     assumed_cost,
-    assumed_costs,
     best_kept,
     break_even,
     given_costs,
     loss,
     losses,
     measured_cost,
-    measured_costs,
-    performance_by_seconds,
     preference_map,
     preferred_forms,
     sparsity_curves,
     total_cost,
 )
 from sfumato.planning.information import FORMS, ratio_table
-from sfumato.scores import Estimate
 
 CLASSES = ["cat", "dog", "deer"]
 
@@ -61,9 +57,8 @@ def recovered(*rows: tuple[str, int | None, int, int, float]) -> pl.DataFrame:
 
 
 def test_the_papers_costs_are_n_for_hard_and_nk_for_soft_labels() -> None:
-    costs = assumed_costs(classes=20, kept=3)
+    costs = {form: assumed_cost(form, classes=20, kept=3) for form in FORMS}
 
-    assert set(costs) == set(FORMS)
     assert total_cost(costs["hard"], items=80) == 80
     assert total_cost(costs["soft"], items=80) == 1600
     assert total_cost(costs["sparse"], items=80) == total_cost(costs["top-class"], items=80) == 240
@@ -125,9 +120,9 @@ def test_comparisons_have_times_too() -> None:
     )
     pairs = Comparisons(COMPARISON_QUESTIONS["pairs"], table)
 
-    costs = measured_costs([pairs, votes([5.0], ["p"])], ["pairs", "hard"], rng=rng())
+    cost = measured_cost(pairs, rng=rng())
 
-    assert {form: cost.value for form, cost in costs.items()} == {"pairs": 3, "hard": 5}
+    assert (cost.form, cost.value) == ("pairs", 3)
 
 
 def test_every_question_has_a_form() -> None:
@@ -144,14 +139,8 @@ def test_a_cost_of_nothing_or_less_is_one_sentence(price: float) -> None:
 
 
 def test_a_form_without_data_is_one_sentence() -> None:
-    pilot = [votes([1.0], ["p"])]
-
-    with pytest.raises(DataError, match="no answers of the form 'soft'"):
-        measured_costs(pilot, ["hard", "soft"], rng=rng())
     with pytest.raises(DataError, match="None of the 1 answers of the form 'hard' has a time"):
         measured_cost(votes([None], ["p"]), rng=rng())
-    with pytest.raises(DataError, match="Two pilots hold answers of the same form"):
-        measured_costs(pilot * 2, ["hard"], rng=rng())
     with pytest.raises(UnknownName, match="form of answer"):
         given_costs({"softt": 1})
     with pytest.raises(DataError, match="0 people an item"):
@@ -309,34 +298,6 @@ def test_given_costs_and_people_enter_the_loss() -> None:
         losses(recovered(("soft", None, 10, 4, 0.0)), betas=[1], costs=costs)
     with pytest.raises(DataError, match="lacks the column 'rho'"):
         losses(table.drop("rho"), betas=[1])
-
-
-def test_scores_stand_beside_the_seconds_of_their_labels() -> None:
-    scores = [
-        Estimate("kl", 0.3, "soft", low=0.2, high=0.4),
-        Estimate("kl", 0.5, "votes"),
-        Estimate("kl", 0.9, "votes", stratum="disputed"),
-        Estimate("accuracy", 0.9, "votes", against="original"),
-    ]
-
-    table = performance_by_seconds(scores, {"soft": 192_000, "votes": 91_800})
-
-    assert table.columns == ["arm", "seconds", "metric", "value", "low", "high"]
-    assert table.rows() == [
-        ("soft", 192_000.0, "kl", 0.3, 0.2, 0.4),
-        ("votes", 91_800.0, "kl", 0.5, None, None),
-    ]
-    several = performance_by_seconds(
-        [Estimate("kl", 0.3, "soft", network="a"), Estimate("kl", 0.4, "soft", network="b")],
-        {"soft": 1},
-    )
-    assert several["arm"].to_list() == ["soft (a)", "soft (b)"]
-    with pytest.raises(DataError, match="arm 'votes' has scores but no seconds"):
-        performance_by_seconds(scores, {"soft": 1})
-    with pytest.raises(DataError, match="arm 'soft' took 0 seconds"):
-        performance_by_seconds(scores, {"soft": 0, "votes": 1})
-    with pytest.raises(DataError, match="no scores of all items against people"):
-        performance_by_seconds(scores[2:], {"votes": 1})
 
 
 def test_an_assumed_cost_grows_with_the_inputs() -> None:

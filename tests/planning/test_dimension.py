@@ -10,7 +10,6 @@ from sfumato.errors import DataError
 from sfumato.planning.grid import (
     effective_dimensionality,
     pca_curve,
-    pca_similarity,
     ratio_correlation,
 )
 from sfumato.planning.information import ratio
@@ -29,7 +28,6 @@ def test_curve_around_the_true_origin_is_that_of_a_truncated_svd(kept: int) -> N
     expected = spearmanr(cosine_similarity(codes)[upper], cosine_similarity(points)[upper])
 
     assert pca_curve(points)[kept - 1] == pytest.approx(expected.statistic, abs=1e-9)
-    np.testing.assert_allclose(pca_similarity(points, kept), cosine_similarity(codes), atol=1e-9)
 
 
 @pytest.mark.parametrize("kept", [2, 3, 5])
@@ -41,12 +39,6 @@ def test_curve_around_the_mean_is_that_of_pca(kept: int) -> None:
     expected = spearmanr(cosine_similarity(codes)[upper], cosine_similarity(points)[upper])
 
     assert pca_curve(points, origin="mean")[kept - 1] == pytest.approx(expected.statistic, abs=1e-9)
-
-
-def test_one_component_only_tells_which_side_a_point_is_on() -> None:
-    similarity = pca_similarity(some_points(), 1)
-
-    np.testing.assert_allclose(np.abs(similarity), 1)
 
 
 def test_rounding_does_not_order_what_one_component_cannot_tell_apart() -> None:

@@ -12,7 +12,6 @@ from sfumato.planning.embed.rankings import (
     batches,
     count_pairs,
     excess,
-    rank_labels,
     rank_scores,
     ranking_loss,
 )
@@ -189,7 +188,7 @@ def test_hard_labels_of_uneven_classes_give_the_exact_number_of_constraints() ->
     chosen = np.array([0, 0, 0, 1, 1, 2, 0])
     labels = hard_labels([f"i{n}" for n in range(7)], list("abcd"), chosen)
 
-    assert rank_labels(labels).constraints == 7 * 3 + 49 - (16 + 4 + 1)
+    assert rank_scores(labels.probs).constraints == 7 * 3 + 49 - (16 + 4 + 1)
 
 
 def test_unasked_classes_give_no_constraints_and_zeros_do() -> None:
@@ -204,7 +203,7 @@ def test_unasked_classes_give_no_constraints_and_zeros_do() -> None:
 def test_labels_are_ranked_by_probability() -> None:
     labels = LabelSet(("a", "b"), ("cat", "dog"), np.array([[0.9, 0.1], [0.3, 0.7]]))
 
-    rankings = rank_labels(labels)
+    rankings = rank_scores(labels.probs)
 
     np.testing.assert_array_equal(rankings.scores, labels.probs)
     assert (rankings.items, rankings.classes, rankings.objects) == (2, 2, 4)

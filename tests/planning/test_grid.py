@@ -14,7 +14,6 @@ from sfumato.planning.grid import (
     CURVE_SIZES,
     DIMENSIONS,
     MAP_SIZES,
-    by_form,
     default_points,
     grid_points,
     kept_curves,
@@ -273,14 +272,6 @@ def test_panels_name_flips_and_spread() -> None:
     )
 
     assert maps(run_grid(points))["panel"].to_list() == ["soft, d = 2, ε = 0.1, spread 2.0"]
-
-
-def test_boxes_have_a_value_for_every_world(table: pl.DataFrame) -> None:
-    drawn = by_form(table)
-
-    assert drawn.columns == ["group", "value"]
-    assert len(drawn.filter(group="soft")) == 9 * SEEDS
-    assert len(drawn.filter(group="sparse, k̂ = 10")) == 6 * SEEDS
 
 
 def test_forms_are_paired_by_world_and_k(table: pl.DataFrame) -> None:

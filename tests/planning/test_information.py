@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
+from sfumato.planning.embed import rank_scores
 from sfumato.planning.information import (
     FORMS,
     Regime,
@@ -18,11 +19,9 @@ from sfumato.planning.information import (
     asymptote,
     closed_form,
     constraints,
-    count_constraints,
     information,
     multimodal,
     noisy,
-    noisy_ratio,
     ratio,
     ratio_table,
     regime,
@@ -79,7 +78,9 @@ def test_the_papers_task_has_the_papers_counts() -> None:
 def test_mined_counts_equal_the_soft_form_exactly(n: int, k: int, seed: int) -> None:
     soft, _ = scattered(n, k, seed)
 
-    assert count_constraints(soft) == enumerated(soft) == constraints("soft", items=n, classes=k)
+    assert (
+        rank_scores(soft).constraints == enumerated(soft) == constraints("soft", items=n, classes=k)
+    )
     assert closed_form("soft", items=n, classes=k) == Fraction(k * n * (k + n - 2), 2)
 
 
@@ -104,7 +105,7 @@ def test_uneven_hard_labels_are_counted_exactly_and_stay_below_the_formula(
         "hard", items=n, classes=k, sizes=np.bincount(chosen, minlength=k).tolist()
     )
 
-    assert counted == enumerated(hard) == count_constraints(hard)
+    assert counted == enumerated(hard) == rank_scores(hard).constraints
     assert (
         counted
         <= constraints("hard", items=n, classes=k)
@@ -132,7 +133,7 @@ def test_sparse_labels_count_what_their_largest_entries_say(
 
     counted = constraints("sparse", items=n, classes=k, kept=kept, sizes=marked.tolist())
 
-    assert counted == enumerated(sparse) == count_constraints(sparse)
+    assert counted == enumerated(sparse) == rank_scores(sparse).constraints
 
 
 @given(sizes, sizes, st.integers(1, 9), st.integers(0, 9))
@@ -165,7 +166,7 @@ def test_top_class_labels_are_silent_or_zero_elsewhere(
     silent[:, kept:], zero[:, kept:] = np.nan, 0
 
     assert constraints("top-class", items=n, classes=k, kept=kept) == enumerated(silent)
-    assert count_constraints(silent) == enumerated(silent)
+    assert rank_scores(silent).constraints == enumerated(silent)
     literal = constraints("top-class", items=n, classes=k, kept=kept, unasked="zero")
     assert literal == enumerated(zero)
 
@@ -196,7 +197,7 @@ def test_one_yes_and_one_unsure_an_item_are_counted_exactly() -> None:
     assert (
         constraints("yes-no-unsure", items=6, classes=6)
         == enumerated(labels)
-        == count_constraints(labels)
+        == rank_scores(labels).constraints
     )
 
 
@@ -320,9 +321,7 @@ def test_soft_labels_have_the_three_limits_of_the_paper_and_hard_ones_two() -> N
 
 
 def test_flipped_answers_leave_fewer_constraints() -> None:
-    soft = information("soft", items=80, classes=20)
-
-    assert noisy_ratio(soft, 0.25) == pytest.approx(0.75 * float(soft.ratio))
+    assert noisy(78_400, 0.25) == 0.75 * 78_400
     assert noisy(100, 0) == noisy(100, 0, "capacity") == 100
     assert noisy(100, 0.5, "capacity") == 0
     assert noisy(100, 0.5) == 50
@@ -341,7 +340,9 @@ def test_the_stochastic_ratio_of_flipped_answers_is_the_channels(told: int, flip
 
     found = stochastic_ratio(np.full(told, 1 - flipped), known.possible)
 
-    assert found == pytest.approx(noisy_ratio(known, flipped, "capacity"), abs=1e-12)
+    assert found == pytest.approx(
+        noisy(known.constraints, flipped, "capacity") / known.possible, abs=1e-12
+    )
 
 
 def test_modes_are_classes_of_their_own_if_people_name_them() -> None:
@@ -400,5 +401,3 @@ def test_what_cannot_be_counted_is_said_in_a_sentence() -> None:
         stochastic_ratio(np.ones(3), 2)
     with pytest.raises(DataError, match="Class 1 has 0 modes"):
         multimodal("hard", items=5, modes=[1, 0, 4])
-    with pytest.raises(DataError, match="expected a row an item"):
-        count_constraints(np.ones(3))

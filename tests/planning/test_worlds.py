@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import LabelSet
 from sfumato.planning.embed import rank_scores
-from sfumato.planning.information import FORMS, constraints, count_constraints
+from sfumato.planning.information import FORMS, constraints
 from sfumato.planning.worlds import (
     LABELS,
     Ask,
@@ -79,7 +79,7 @@ def test_forms_hold_as_many_constraints_as_counting_by_class_sizes_says(kept: in
     n, k = 12, 5
     sizes = {form: (scores_of(world, form, kept) > 0).sum(axis=0).tolist() for form in LABELS}
 
-    told = {form: count_constraints(scores_of(world, form, kept)) for form in LABELS}
+    told = {form: rank_scores(scores_of(world, form, kept)).constraints for form in LABELS}
 
     for form in ("hard", "typicality"):
         assert told[form] == constraints(form, items=n, classes=k, sizes=sizes[form])

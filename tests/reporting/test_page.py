@@ -8,8 +8,18 @@ import pytest
 from sfumato.provenance import Step
 from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures import gallery, reliability
-from sfumato.reporting.page import Page, Section, Text, render, write
-from sfumato.reporting.tables import Origin, Table, differences_shown, score_matrix, scores_shown
+from sfumato.reporting.page import (
+    Origin,
+    Page,
+    Section,
+    Table,
+    Text,
+    differences_shown,
+    render,
+    score_matrix,
+    scores_shown,
+    write,
+)
 from sfumato.reporting.text import Finding
 from sfumato.scores import Estimate, source_text
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Table
 from sfumato.studies import pages
 from sfumato.studies.claims import read_claims
 from sfumato.studies.folder import RunFolder

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.commands import app
 from sfumato.errors import DataError
-from sfumato.reporting.page import markdown_table, render_markdown
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Table, markdown_table, render_markdown
 from sfumato.studies.results import CONTROLS, result_page, run_size, scoreboard, write_results
 from sfumato.studies.run import Run
 from sfumato.studies.study import read_study

@@ -11,7 +11,9 @@ import pytest
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import metric_named
+from sfumato.items.load import load_items
 from sfumato.labels.files import read_labels
+from sfumato.learn.model import Model
 from sfumato.learn.sweep import FailedCell, Progress
 from sfumato.scores import Estimates
 from sfumato.studies.data import Predictions
@@ -74,6 +76,27 @@ def test_datasheet_names_the_steps_that_made_the_labels(run: Run) -> None:
 
     assert "read crowd" in sheet and "label votes" in sheet
     assert "labels/people.parquet" not in sheet
+
+
+@pytest.mark.parametrize("arm", ["original", "soft"])
+def test_kept_models_predict_what_is_stored(own_study: Path, run: Run, arm: str) -> None:
+    place = Path("simple-ffn") / arm / "seed-1"
+    stored = read_labels(run.folder / "predictions" / place / "test.parquet")
+    pictures = load_items(own_study.parent / "pictures", naming="stem")
+
+    model = Model.load(run.folder / "models" / place)
+    beliefs = model.predict(pictures.take(stored.items))
+
+    assert np.abs(beliefs.probs - stored.probs).max() < 1e-6
+    assert beliefs.classes == stored.classes
+    assert (model.network, model.trained_on) == ("simple-ffn", 36)
+    assert model.recipe["epochs"] == 2 and model.loss is not None
+    assert model.provenance[-1].settings["arm"] == arm
+
+
+def test_folder_of_a_run_is_no_model_but_names_one(run: Run) -> None:
+    with pytest.raises(DataError, match=r"It holds models, such as .*seed-0\.safetensors"):
+        Model.load(run.folder)
 
 
 def test_scores_are_those_of_the_stored_predictions(own_study: Path, run: Run) -> None:

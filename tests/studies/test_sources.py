@@ -19,6 +19,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.provenance import fingerprint_file, is_simulated
 from sfumato.studies import cifar_sources, trainings
+from sfumato.studies import data as study_data
 from sfumato.studies.arms import target_of
 from sfumato.studies.cifar_sources import CORRUPTED, FAR_SETS, IMAGENET_FAR, NEAR, V6
 from sfumato.studies.data import StudyData
@@ -413,7 +414,12 @@ def test_file_of_soft_digits_is_read_once_until_it_changes(
     path = tmp_path / "soft_digits" / "soft-digits.parquet"
     read: list[Path] = []
     plain = pl.read_parquet
-    monkeypatch.setattr(pl, "read_parquet", lambda path: read.append(path) or plain(path))
+
+    def noted(path: Path) -> pl.DataFrame:
+        read.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(pl, "read_parquet", noted)
 
     data = load_data(read_study("digits-audit"), tmp_path)
     assert read == [path]
@@ -566,7 +572,8 @@ def test_only_the_readings_that_a_study_names_are_made(
         made.append(recipe)
         return build(judgments, recipe, **how)
 
-    monkeypatch.setattr(cifar_sources, "build", noted)
+    for module in (cifar_sources, study_data):
+        monkeypatch.setattr(module, "build", noted)
 
     data = load_data(read_study("cifar10s-few"), data_folder)
 

@@ -17,7 +17,7 @@ from sfumato.errors import DataError
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, Progress, run_sweep
 from sfumato.planning.grid import component_curves, default_points, expected_work, run_grid
 from sfumato.planning.worlds import Ask, Point
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Table
 from sfumato.studies import run as running
 from sfumato.studies.claims import read_claims
 from sfumato.studies.pages import study_page

@@ -16,6 +16,7 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
+from sfumato.cli.reading import explained, read_options
 from sfumato.cli.writing import refuse_filled
 from sfumato.errors import require_packages
 
@@ -66,7 +67,7 @@ AlsoDrawn = Annotated[
 def audit(
     labels: Labels = None,
     judgments: JudgmentsInstead = None,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
     recipe: Recipe = None,
     original: given.Original = None,
     images: Images = None,
@@ -76,6 +77,15 @@ def audit(
     near: Near = True,
     logits: given.Logits = False,
     shared_items: given.SharedItems = False,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
+    question: given.QuestionKind = None,
     classes: given.Classes = None,
     draws: given.Draws = 1000,
     seed: given.Seed = 0,
@@ -97,6 +107,17 @@ def audit(
         labels=labels,
         judgments=judgments,
         format=format_,
+        reading=read_options(
+            question=question,
+            rename=rename,
+            delimiter=delimiter,
+            casefold=casefold,
+            item=item,
+            annotator=annotator,
+            answer=answer,
+            at=at,
+            seconds=seconds,
+        ),
         recipe=recipe,
         original=original,
         images=images,
@@ -106,7 +127,7 @@ def audit(
     )
     settings = AuditSettings(
         classes=None if classes is None else read_classes(classes),
-        scale="logits" if logits else "probabilities",
+        kind="logits" if logits else "probabilities",
         missing="leave out" if shared_items else "error",
         near=near,
         draws=draws,
@@ -120,7 +141,7 @@ def audit(
 def _audited(sources: "AuditSources", settings: "AuditSettings") -> "Audit":
     from sfumato.studies import audit as audits
 
-    with progress("Auditing") as advance:
+    with progress("Auditing") as advance, explained():
         audited = audits.audit(sources, settings, advance=advance)
     for remark in audited.remarks:
         notify(remark)
@@ -133,7 +154,8 @@ def _write(audited: "Audit", sources: "AuditSources", folder: Path, *, report: b
 
     written = write_audit(audited, folder)
     if report:
-        of = sources.labels or sources.judgments or sources.images or sources.dynamics or folder
+        files = (sources.labels, sources.judgments, sources.images, sources.dynamics, folder)
+        of = next(file for file in files if isinstance(file, Path))
         written.append(draw_audit(audited, folder, title=f"Audit of {of.stem}").name)
     return written
 

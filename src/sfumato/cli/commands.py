@@ -47,11 +47,20 @@ COMMANDS: dict[str, CommandEntry] = {
         LABELLING,
         "What was collected: people, times, agreement, oddities.",
     ),
+    "check": CommandEntry(
+        "sfumato.cli.check:check", LABELLING, "Whether a file keeps to the format, for publishing."
+    ),
     "label": CommandEntry(
         "sfumato.cli.label:label", LABELLING, "Turn people's answers into label distributions."
     ),
     "simulate": CommandEntry(
         "sfumato.cli.label:simulate", LABELLING, "Answers of simulated annotators, marked as such."
+    ),
+    "train": CommandEntry(
+        "sfumato.cli.train:train", LEARNING, "Train a network on items and people's labels."
+    ),
+    "predict": CommandEntry(
+        "sfumato.cli.train:predict", LEARNING, "What a trained model believes about items."
     ),
     "evaluate": CommandEntry(
         "sfumato.cli.evaluate:evaluate", LEARNING, "Score stored predictions against people."
@@ -65,7 +74,7 @@ COMMANDS: dict[str, CommandEntry] = {
         "sfumato.cli.run:run", STUDYING, "Run a study end to end: labels, training, evaluation."
     ),
     "report": CommandEntry(
-        "sfumato.cli.run:report", STUDYING, "Draw the report of a run again, from its files alone."
+        "sfumato.cli.run:report", STUDYING, "Draw answers, or a finished run, as one page."
     ),
     "results": CommandEntry(
         "sfumato.cli.run:results", STUDYING, "Write finished runs as pages, with a scoreboard."

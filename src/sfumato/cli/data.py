@@ -1,23 +1,43 @@
 """``sfumato describe``, ``convert`` and ``data``: what a file holds, and the data sets."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
+    format_count,
     format_number,
+    notify,
     print_line,
     print_result,
     print_table,
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import quality_rules, read_any, read_options
+from sfumato.cli.reading import (
+    quality_rules,
+    read_any,
+    read_options,
+    tell_guesses,
+    tell_joins,
+)
 from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from sfumato.judgments.formats.hf import Publication
+    from sfumato.judgments.judgments import Judgments
+
+MOST_CLASSES = 20
+"""So many classes are listed on a screen, the most frequent first."""
+MOST_ACROSS = 10
+"""So many stand side by side in the table by person."""
+MOST_PEOPLE = 20
+"""A table by person is printed for at most so many people; --json has all."""
 
 data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
 
@@ -31,12 +51,26 @@ CompareAggregators = Annotated[
 ]
 AnyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 ToFormat = Annotated[str, typer.Option("--to", help="The format to write (see below).")]
+Title = Annotated[str | None, typer.Option("--title", help="Name of the dataset (--to hf).")]
+License = Annotated[
+    str | None, typer.Option("--license", help="Its licence, such as cc-by-4.0 (--to hf).")
+]
+Creator = Annotated[str | None, typer.Option("--creator", help="Who made it (--to hf).")]
+Url = Annotated[str | None, typer.Option("--url", help="Where it is published (--to hf).")]
 DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
 
 
 def describe(
     file: given.File,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     rules: WhatIf = "",
@@ -53,7 +87,20 @@ def describe(
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
 
-    found = read_any(file, format_, read_options(classes, question, key), strict)
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    found = read_any(file, format_, options, strict)
     if not isinstance(found, Judgments):
         print_result(describe_other(found), as_json, _print_other)
         return
@@ -63,26 +110,61 @@ def describe(
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
     print_result({"file": file.name, **description}, as_json, _print_description)
+    tell_joins(found)
 
 
 def convert(
     file: given.File,
     output: AnyOutput,
     to: ToFormat,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
     key: given.Key = None,
     overwrite: given.Overwrite = False,
+    title: Title = None,
+    license_: License = None,
+    creator: Creator = None,
+    url: Url = None,
 ) -> None:
     """Read judgments in one format and write them in another."""
     from sfumato.judgments.formats import write
+    from sfumato.judgments.formats.hf import Publication
+    from sfumato.judgments.judgments import Judgments
 
     refuse_existing(output, overwrite=overwrite)
-    found = read_any(file, format_, read_options(classes, question, key), strict)
-    write(found, output, to)
-    typer.echo(f"Wrote {len(found):,} judgments to {output}.")
+    about = Publication(title, license_, creator, url, date.today().isoformat())
+    if to != "hf" and any((title, license_, creator, url)):
+        raise DataError("--title, --license, --creator and --url belong to --to hf.")
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    found = read_any(file, format_, options, strict)
+    tell_guesses(found, format_)
+    if to == "hf" and isinstance(found, Judgments):
+        _publish(found, output, about)
+    else:
+        write(found, output, to)
+        typer.echo(f"Wrote {len(found):,} judgments to {output}.")
 
 
 @data_app.command("list")
@@ -129,6 +211,24 @@ def data_path(
     typer.echo(str(path(name)))
 
 
+def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None:
+    """Write a folder with labels, and say what is left for its publisher to say."""
+    from sfumato.labels.publish import publish
+
+    tables = publish(judgments, folder, about)
+    typer.echo(f"Wrote {len(judgments):,} judgments to {folder}: {', '.join(tables)}.")
+    if "labels" not in tables:
+        notify("No labels are among them: the answers make none.")
+    if judgments.rejected:
+        aside = format_count(len(judgments.rejected), "row")
+        verbs = "that was set aside is" if len(judgments.rejected) == 1 else "set aside are"
+        notify(f"{aside} {verbs} not among them.")
+    unsaid = about.unsaid()
+    if unsaid:
+        options = ", ".join(f"--{name}" for name in unsaid)
+        notify(f"Croissant asks every dataset for {', '.join(unsaid)}: give {options}.")
+
+
 def _print_description(found: Mapping[str, Any]) -> None:
     """Everything ``describe`` found out about judgments."""
     question = found["question"]
@@ -138,6 +238,7 @@ def _print_description(found: Mapping[str, Any]) -> None:
     print_line(f"{found['judgments']:,} answers, {who}, {found['items']:,} items")
     views = ", ".join(f"{name} {count:,}" for name, count in found["views"].items())
     print_line(f"views: {views}; {found['selected']:,} answers make labels")
+    _print_classes(found)
     print_table(
         "Spread",
         ("", "min", "median", "mean", "max"),
@@ -152,6 +253,25 @@ def _print_description(found: Mapping[str, Any]) -> None:
     _exclusions(found)
     if "aggregators" in found:
         _aggregators(found["aggregators"])
+
+
+def _print_classes(found: Mapping[str, Any]) -> None:
+    """How often each class was given, and by whom."""
+    classes = sorted(found["classes"], key=lambda row: -row["answers"])
+    shown = classes[:MOST_CLASSES]
+    rows = [(row["class"], f"{row['answers']:,}", f"{row['share']:.1%}") for row in shown]
+    print_table("Classes", ("class", "answers", "share of answers"), rows)
+    if len(classes) > len(shown):
+        print_line(f"and {len(classes) - len(shown):,} more; --json lists all")
+    people = found["classes_by_person"]
+    across = [row["class"] for row in shown[:MOST_ACROSS]]
+    if not people or len(people) > MOST_PEOPLE:
+        return
+    rows = [
+        (row["person"], f"{row['answers']:,}", *(f"{row['classes'][name]:,}" for name in across))
+        for row in people
+    ]
+    print_table("Classes by person", ("person", "answers", *across), rows)
 
 
 def _print_other(found: Mapping[str, Any]) -> None:

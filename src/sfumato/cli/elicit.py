@@ -333,9 +333,9 @@ def restore(
 ) -> None:
     """Put a backup in the place of the database of a study."""
     need_packages()
-    from sfumato.elicit.storage.backup import restore as put_back
+    from sfumato.elicit.storage.backup import restore_backup
 
-    contents = put_back(backup_file, folder)
+    contents = restore_backup(backup_file, folder)
     _print_contents(contents)
     typer.echo(f"Restored {folder} from {backup_file}.")
 
@@ -380,7 +380,7 @@ def way_in(folder: Path, address: str) -> str:
 
 def demo_digits() -> dict[str, Any]:
     """The images, labels and classes of a study of handwritten digits."""
-    from sfumato.data.digits import read_digits
+    from sfumato.data.decode import read_digits
 
     pictures = read_digits()
     names = [DIGITS[label] for label in pictures.labels]

@@ -50,7 +50,11 @@ Distances = Annotated[
     typer.Option("--distances", help="Table of class distances (.csv), instead of --vectors."),
 ]
 Recipe = Annotated[
-    str, typer.Option("--recipe", help="How one answer becomes a distribution (see below).")
+    str | None,
+    typer.Option(
+        "--recipe",
+        help="How one answer becomes a distribution (see below); the question tells it.",
+    ),
 ]
 LabelOutput = Annotated[
     Path, typer.Option("--output", "-o", help="Where to write: .parquet or .csv.")
@@ -150,9 +154,9 @@ Check = Annotated[
 
 def label(
     file: given.File,
-    recipe: Recipe,
     output: LabelOutput,
-    format_: given.Format = "sfumato",
+    recipe: Recipe = None,
+    format_: given.Format = None,
     gamma: Gamma = None,
     rule: Reading = None,
     vectors: Vectors = None,
@@ -166,6 +170,14 @@ def label(
     predictions: Predictions = None,
     intervals: Intervals = None,
     left_out: LeftOut = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -175,14 +187,29 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
+    from sfumato.labels.describe import DEFAULT_RECIPE
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
+    options = read_options(
+        classes,
+        question,
+        key,
+        rename=rename,
+        delimiter=delimiter,
+        casefold=casefold,
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        at=at,
+        seconds=seconds,
+    )
+    judgments = read_judgments(file, format_, options, strict)
     settings = LabelSettings(
-        recipe,
+        recipe or DEFAULT_RECIPE[judgments.question.kind],
         gamma=gamma,
         rule=_reading(rule),
         vectors=vectors,
@@ -194,7 +221,6 @@ def label(
         interval="default" if intervals else "none",
         seed=seed,
     )
-    judgments = read_judgments(file, format_, read_options(classes, question, key), strict)
     model = None
     if predictions is not None:
         model = read_labels(predictions, classes=judgments.question.classes)
@@ -214,7 +240,7 @@ def simulate(
     people: People = None,
     settings: Parameters = None,
     fit: FitTo = None,
-    format_: given.Format = "sfumato",
+    format_: given.Format = None,
     extend: Extend = False,
     habits: HabitsOption = None,
     route: Route = "human",
@@ -275,7 +301,7 @@ class _Files:
 
 
 def _check_label_usage(
-    files: _Files, *, recipe: str, aggregate: str | None, per_annotator: bool
+    files: _Files, *, recipe: str | None, aggregate: str | None, per_annotator: bool
 ) -> None:
     """Refuse what cannot be done before a long file is read."""
     from sfumato.labels.aggregate import AGGREGATORS
@@ -290,7 +316,8 @@ def _check_label_usage(
     for path in (files.labels, files.intervals, files.left_out, files.confusions):
         if path is not None:
             check_output(path)
-    find(RECIPES, recipe, what="recipe")
+    if recipe is not None:
+        find(RECIPES, recipe, what="recipe")
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 

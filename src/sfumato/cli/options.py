@@ -6,7 +6,32 @@ from typing import Annotated
 import typer
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgments.")]
-Format = Annotated[str, typer.Option("--format", help="What kind of file it is (see below).")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="What kind of file it is, where it is not to be guessed."),
+]
+Item = Annotated[str | None, typer.Option("--item", help="The column that names the item.")]
+Annotator = Annotated[
+    str | None, typer.Option("--annotator", help="The column that names the person.")
+]
+Answer = Annotated[str | None, typer.Option("--answer", help="The column that holds the answer.")]
+At = Annotated[str | None, typer.Option("--at", help="The column with the time of the answer.")]
+Seconds = Annotated[
+    str | None, typer.Option("--seconds", help="The column that says how long it took.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="What separates fields: ; or semicolon, tab, pipe."),
+]
+Rename = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename", metavar="FILE|a=b", help="Call class a b; or a file of such lines; repeatable."
+    ),
+]
+Casefold = Annotated[
+    bool, typer.Option("--casefold", help="Classes that differ in capitals only are one.")
+]
 Classes = Annotated[
     Path | None,
     typer.Option("--classes", help="Text file with the classes in order, one per line."),

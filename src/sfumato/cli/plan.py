@@ -118,9 +118,9 @@ def plan(
         typer.echo(f"\nPlan: {page}")
 
 
-def _format_and_name(text: str) -> tuple[str, str]:
+def _format_and_name(text: str) -> tuple[str | None, str]:
     format_name, _, name = text.rpartition("=")
-    return format_name or "sfumato", name
+    return format_name or None, name
 
 
 def _judged(text: str) -> "Judgments":

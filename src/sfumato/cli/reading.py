@@ -8,12 +8,18 @@ nobody else can test a guess.
 
 import os
 import secrets
+import shlex
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.cli.printing import notify, progress
 from sfumato.errors import DataError
+
+MOST_JOINS = 10
+"""So many pairs of similar classes are told."""
 
 if TYPE_CHECKING:
     from sfumato.judgments.formats import Readable
@@ -22,14 +28,14 @@ if TYPE_CHECKING:
     from sfumato.judgments.quality import Rule
 
 
-def read_any(file: Path, format_: str, options: "ReadOptions", strict: bool) -> "Readable":
+def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bool) -> "Readable":
     """What a file holds; says how many rows were set aside."""
     from dataclasses import replace
 
     from sfumato.judgments.formats import read
     from sfumato.judgments.formats import strict as refuse_rejected
 
-    with progress(f"Reading {file.name}") as advance:
+    with progress(f"Reading {file.name}") as advance, explained():
         found = read(file, format_, replace(options, progress=advance))
     if strict:
         refuse_rejected(found)
@@ -41,11 +47,51 @@ def read_any(file: Path, format_: str, options: "ReadOptions", strict: bool) -> 
     return found
 
 
-def read_judgments(file: Path, format_: str, options: "ReadOptions", strict: bool) -> "Judgments":
+@contextmanager
+def explained() -> Iterator[None]:
+    """Where something is unclear, the options that would settle it stand behind the sentence."""
+    from sfumato.judgments.formats.reading import UnclearSource
+
+    try:
+        yield
+    except UnclearSource as error:
+        named = ", ".join(f"--{name}" for name in error.options)
+        raise DataError(f"{error} ({named})") from None
+
+
+def tell_guesses(found: "Readable", format_: str | None) -> None:
+    """What was guessed about a file, and how to join classes that may be one."""
+    from sfumato.judgments.judgments import Judgments
+
+    if format_ is None:
+        for remark in found.remarks:
+            example = f" ({remark.example})" if remark.example else ""
+            notify(f"{remark.what}: {remark.count:,}{example}")
+    if isinstance(found, Judgments):
+        tell_joins(found)
+
+
+def tell_joins(judgments: "Judgments") -> None:
+    """The options that join classes which are spelled almost alike."""
+    from sfumato.judgments.formats.spelling import similar_classes
+
+    for pair in similar_classes(judgments)[:MOST_JOINS]:
+        rename = f"--rename {shlex.quote(f'{pair.rare}={pair.often}')}"
+        folded = pair.often.casefold() == pair.rare.casefold()
+        notify(
+            f"Classes {pair.often!r} ({pair.answers[0]:,} answers) and {pair.rare!r} "
+            f"({pair.answers[1]:,}) may be one: {rename}" + (" or --casefold" if folded else "")
+        )
+
+
+def read_judgments(
+    file: Path, format_: str | None, options: "ReadOptions", strict: bool
+) -> "Judgments":
     """The judgments of a file; one that holds something else is an error."""
     from sfumato.judgments.judgments import Judgments
 
     found = read_any(file, format_, options, strict)
+    tell_guesses(found, format_)
     if not isinstance(found, Judgments):
         raise DataError(
             f"{file.name} holds {type(found).__name__}, which are not about the classes of single "
@@ -54,12 +100,47 @@ def read_judgments(file: Path, format_: str, options: "ReadOptions", strict: boo
     return found
 
 
-def read_options(classes: Path | None, question: str | None, key: str | None) -> "ReadOptions":
-    """What a user says about a file."""
+def read_options(
+    classes: Path | None = None,
+    question: str | None = None,
+    key: str | None = None,
+    *,
+    rename: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    casefold: bool = False,
+    **columns: str | None,
+) -> "ReadOptions":
+    """What a user says about a file; ``columns`` are item, annotator, answer, at, seconds."""
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
+    from sfumato.judgments.formats.texts import delimiter_named
 
-    named = None if classes is None else read_classes(classes)
-    return ReadOptions(classes=named, question=question, key=lambda: study_key(key))
+    return ReadOptions(
+        classes=None if classes is None else read_classes(classes),
+        question=question,
+        key=lambda: study_key(key),
+        rename=parse_renames(rename or ()),
+        delimiter=None if delimiter is None else delimiter_named(delimiter),
+        casefold=casefold,
+        **columns,
+    )
+
+
+def parse_renames(texts: Sequence[str]) -> dict[str, str]:
+    """Classes and what they are to be called, from ``a=b`` or files of such lines."""
+    from sfumato.judgments.formats.spelling import read_renames
+
+    renames: dict[str, str] = {}
+    for text in texts:
+        old, sign, new = (part.strip() for part in text.partition("="))
+        if Path(text).is_file():
+            renames |= read_renames(Path(text))
+        elif sign and old and new:
+            renames[old] = new
+        else:
+            raise DataError(
+                f"--rename takes a=b, or a file of such lines; found {text!r}, which is neither."
+            )
+    return renames
 
 
 def parse_numbers(texts: list[str], *, what: str) -> dict[str, float]:

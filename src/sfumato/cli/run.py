@@ -4,14 +4,15 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copyfile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
-from sfumato.cli.reading import names_in
-from sfumato.cli.writing import refuse_filled
+from sfumato.cli.reading import names_in, read_options
+from sfumato.cli.writing import check_output, refuse_filled
 from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
@@ -99,29 +100,80 @@ def run(
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN_OR_FILE", help="Folder of a run, or a file of answers.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE.html", help="The page; by default FILE-report.html."
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|FILE", help="Texts of the items: a column of the answers, or a table."
+        ),
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="Folder or zip archive of the items' pictures.")
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="What kind of file it is (see below).")
+    ] = None,
+    classes: given.Classes = None,
+    question: given.QuestionKind = None,
+    key: given.Key = None,
+    seed: given.Seed = 0,
+    overwrite: given.Overwrite = False,
     trace: Annotated[
         int | None,
         typer.Option(
             metavar="ROW",
-            help="Instead: walk this row of estimates.parquet (from 0) back to people's answers.",
+            help="Of a run: walk this row of estimates.parquet (from 0) back to people's answers.",
         ),
     ] = None,
 ) -> None:
-    """Draw the report of a run again, from its files alone."""
+    """Draw answers, or a finished run, as one page; nothing is trained."""
+    if source.is_dir() and format_ is None:
+        _report_run(source, output, trace, overwrite=overwrite)
+        return
+    if trace is not None:
+        raise DataError("--trace walks back a number of a run; give the folder of a run.")
+    page = output or Path(f"{source.name.partition('.')[0]}-report.html")
+    check_output(page, (".html",), what="The report is", overwrite=overwrite)
+    _report_answers(
+        source, page, text=text, pictures=pictures, seed=seed, title=f"Answers of {source.name}",
+        options=read_options(classes, question, key), **({"format": format_} if format_ else {}),
+    )  # fmt: skip
+    typer.echo(f"Report: {page}")
+
+
+def _report_answers(source: Path, page: Path, **settings: Any) -> None:
+    require_packages("Drawing a report", "matplotlib", "jinja2")
+    from sfumato.reporting.answers import report as draw_answers
+
+    draw_answers(source, page, **settings)
+
+
+def _report_run(folder: Path, output: Path | None, trace: int | None, *, overwrite: bool) -> None:
     from sfumato.data import data_folder
     from sfumato.studies.folder import RunFolder
     from sfumato.studies.pages import write_report
     from sfumato.studies.trace import trace_lines
 
+    check_output(output, (".html",), what="The report is", overwrite=overwrite)
     if trace is None:
         require_packages("Drawing a report", "matplotlib", "jinja2")
     opened = RunFolder.open(folder)
-    if trace is None:
-        typer.echo(f"Report: {write_report(opened)}")
+    if trace is not None:
+        for line in trace_lines(opened, trace, data_folder()):
+            typer.echo(line)
         return
-    for line in trace_lines(opened, trace, data_folder()):
-        typer.echo(line)
+    drawn = write_report(opened)
+    if output is not None:
+        drawn = Path(copyfile(drawn, output))
+    typer.echo(f"Report: {drawn}")
 
 
 def results(

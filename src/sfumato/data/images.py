@@ -1,13 +1,10 @@
 """Hold pictures, or features computed from them, with ids, original labels, classes and splits.
 
 ``ImageSet`` and ``FeatureSet`` are frozen and checked when made: every item has its own id,
-one label within the classes and the name of the split it belongs to. ``decode_picture`` turns
-the bytes of a file into pixels, ``resize`` pixels into another size, and ``remap`` a labelled
+one label within the classes and the name of the split it belongs to. ``remap`` turns a labelled
 pool into a set with other classes.
 """
 
-import io
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,20 +12,14 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
 
 from sfumato.errors import DataError
+from sfumato.items.pictures import Size, resize
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step
 
 T = TypeVar("T", bound=np.generic)
-
-Size = tuple[int, int]
-"""Height and width in pixels."""
-
-GREY = ("1", "L")
-COLOUR = ("P", "RGB", "RGBA", "LA", "CMYK", "YCbCr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,49 +125,6 @@ class FeatureSet:
         return _original(self)
 
 
-def decode_picture(content: bytes, where: str) -> NDArray[np.uint8]:
-    """The pixels of a JPEG or PNG file, height × width, with × 3 for colour.
-
-    Whatever cameras and screens produce becomes either grey or red, green and blue: turned
-    upright, palettes looked up, an opaque alpha channel left away. ``where`` names the file in
-    errors.
-    """
-    try:
-        # naming the formats keeps Pillow from trying dozens of others on every file
-        with Image.open(io.BytesIO(content), formats=("JPEG", "PNG")) as image:
-            return np.asarray(_plain(ImageOps.exif_transpose(image), where))
-    except (
-        UnidentifiedImageError,
-        OSError,
-        SyntaxError,  # Pillow's way to say that a PNG chunk is broken
-        ValueError,
-        zlib.error,
-        Image.DecompressionBombError,
-    ) as error:
-        raise DataError(f"{where} is no readable picture: {error}.") from None
-
-
-def resize(pictures: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
-    """Pictures of another size, each channel filtered by Lanczos' kernel of three lobes.
-
-    >>> resize(np.full((1, 8, 6, 3), 7, np.uint8), (4, 4)).shape
-    (1, 4, 4, 3)
-    """
-    height, width = size
-    if height < 1 or width < 1:
-        raise DataError(f"Pictures cannot be made {height} × {width} pixels; both must be above 0.")
-    n_pictures, old_height, old_width, channels = pictures.shape
-    if (old_height, old_width) == (height, width):
-        return pictures
-    resized = np.empty((n_pictures, height, width, channels), dtype=np.uint8)
-    for row, picture in enumerate(pictures):
-        for channel in range(channels):
-            plane = Image.fromarray(np.ascontiguousarray(picture[..., channel]))
-            plane = plane.resize((width, height), Image.Resampling.LANCZOS)
-            resized[row, ..., channel] = np.asarray(plane)
-    return resized
-
-
 def remap(
     images: ImageSet,
     mapping: Mapping[str, str | None],
@@ -273,21 +221,6 @@ def _frozen(array: NDArray[T]) -> NDArray[T]:
         array = np.array(array)
         array.flags.writeable = False
     return array
-
-
-def _plain(image: Image.Image, where: str) -> Image.Image:
-    if image.mode in GREY:
-        return image.convert("L")
-    if image.mode not in COLOUR:
-        raise DataError(
-            f"{where} stores its pixels as {image.mode!r}; expected 8 bits for grey or for each "
-            "colour. Save it so."
-        )
-    if image.has_transparency_data:
-        alpha = np.asarray(image.convert("RGBA"))[..., 3]
-        if (alpha < 255).any():
-            raise DataError(f"{where} is transparent in places. Save it on a background.")
-    return image.convert("L" if image.mode == "LA" else "RGB")
 
 
 def _positions(

@@ -1,24 +1,19 @@
 """Turn a folder or zip archive of one's own pictures, with a table of labels, into an image set."""
 
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data.images import ImageSet, Size, decode_picture, resize
+from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
+from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step, fingerprint_file
 
-ENDINGS = (".png", ".jpg", ".jpeg")
 NEEDED = ("item", "label")
-
-Read = Callable[[str], bytes]
-"""The content of a picture's file by its path within the folder or archive."""
 
 
 def load_own(
@@ -38,10 +33,10 @@ def load_own(
     in colour.
     """
     table = _table(labels_table)
-    names, read = _pictures(path)
+    names, _, read = open_pictures(path)
     items = table["item"].to_list()
     members = _matched(items, names, table=labels_table, pictures=path)
-    images = _stacked([_decoded(read, member, path) for member in members], members, size)
+    images = stack_pictures([read_picture(read, member, path) for member in members], members, size)
     labels = table["label"].to_list()
     known = tuple(classes) if classes is not None else tuple(sorted_names(sorted(set(labels))))
     position = {name: place for place, name in enumerate(known)}
@@ -57,6 +52,27 @@ def load_own(
         split=tuple(table["split"].to_list()),
         provenance=(Step("load own pictures", settings, inputs),),
     )
+
+
+def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint8]]:
+    """The pictures of the given items in a folder or zip archive, of whatever size.
+
+    An item is the path of its picture, its file name, or that without the ending. Items without a
+    picture, or with several, are left out; a folder in which no item has one is an error.
+    """
+    if not path.exists():
+        raise DataError(f"There is no folder or archive {path}.")
+    names, _, read = open_pictures(path)
+    by_name = _by_name(names)
+    members = {item: by_name.get(item, []) for item in items}
+    found = {item: item if item in fit else fit[0] for item, fit in members.items() if fit}
+    clear = {item: name for item, name in found.items() if len(members[item]) == 1 or name == item}
+    if items and not clear:
+        raise DataError(
+            f"{path} has no picture ({', '.join(ENDINGS)}) that is called as an item; the first "
+            f"item is {items[0]!r}."
+        )
+    return {item: read_picture(read, name, path) for item, name in clear.items()}
 
 
 def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl.DataFrame:
@@ -90,40 +106,10 @@ def _table(path: Path) -> pl.DataFrame:
     return table
 
 
-def _pictures(path: Path) -> tuple[list[str], Read]:
-    if path.is_dir():
-        files = [file for file in path.rglob("*") if file.is_file()]
-        names = [file.relative_to(path).as_posix() for file in files]
-        return _wanted(names), lambda name: (path / name).read_bytes()
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = _wanted(archive.namelist())
-            content = {name: archive.read(name) for name in names}
-        return names, content.__getitem__
-    except OSError as error:
-        raise DataError(f"{path} cannot be opened: {error.strerror or error}.") from None
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
-        raise DataError(f"{path.name} is no readable zip archive: {error}.") from None
-
-
-def _wanted(names: Sequence[str]) -> list[str]:
-    # macOS puts files called ._name and folders __MACOSX beside the real ones
-    return sorted(
-        name
-        for name in names
-        if name.lower().endswith(ENDINGS)
-        and not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
-    )
-
-
 def _matched(
     items: Sequence[str], names: Sequence[str], *, table: Path, pictures: Path
 ) -> list[str]:
-    by_name: dict[str, list[str]] = {}
-    for name in names:
-        path = PurePosixPath(name)
-        for called in {name, path.name, path.stem}:
-            by_name.setdefault(called, []).append(name)
+    by_name = _by_name(names)
     members = [_member(item, by_name, table=table, pictures=pictures) for item in items]
     owner: dict[str, str] = {}
     for item, member in zip(items, members, strict=True):
@@ -141,6 +127,16 @@ def _matched(
     return members
 
 
+def _by_name(names: Sequence[str]) -> dict[str, list[str]]:
+    """The pictures that each path, file name, or file name without ending may mean."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        for called in {name, path.name, path.stem}:
+            found.setdefault(called, []).append(name)
+    return found
+
+
 def _member(item: str, by_name: Mapping[str, Sequence[str]], *, table: Path, pictures: Path) -> str:
     found = by_name.get(item, [])
     if item in found:  # the whole path, whatever else has the same file name
@@ -155,34 +151,3 @@ def _member(item: str, by_name: Mapping[str, Sequence[str]], *, table: Path, pic
             f"The item {item!r} of {table.name} can be {found[0]} or {found[1]}. Name the path."
         )
     return found[0]
-
-
-def _decoded(read: Read, member: str, path: Path) -> NDArray[np.uint8]:
-    where = f"{member} in {path.name}"
-    try:
-        content = read(member)
-    except OSError as error:
-        raise DataError(f"{where} cannot be opened: {error.strerror or error}.") from None
-    pixels = decode_picture(content, where)
-    return pixels if pixels.ndim == 3 else pixels[..., None]
-
-
-def _stacked(
-    pictures: Sequence[NDArray[np.uint8]], members: Sequence[str], size: Size | None
-) -> NDArray[np.uint8]:
-    if size is not None:
-        pictures = [resize(picture[None], size)[0] for picture in pictures]
-    first = pictures[0].shape[:2]
-    for member, picture in zip(members, pictures, strict=True):
-        if picture.shape[:2] != first:
-            height, width = picture.shape[:2]
-            raise DataError(
-                f"{member} has {height} × {width} pixels, but {members[0]} has {first[0]} × "
-                f"{first[1]}. Give `size` to have all resized."
-            )
-    channels = max(picture.shape[2] for picture in pictures)
-    stacked = np.empty((len(pictures), *first, channels), dtype=np.uint8)
-    for row, picture in enumerate(pictures):
-        stacked[row] = picture  # a grey one fills all three colours
-    stacked.flags.writeable = False
-    return stacked

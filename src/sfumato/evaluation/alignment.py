@@ -34,8 +34,6 @@ from sfumato.stats import (
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
 
 Sign = Literal["negative", "positive"]
-Found = Literal["as expected", "opposite", "not told apart from zero", "undefined"]
-
 EXPECTED: dict[str, Sign] = {"confidence": "negative", "variability": "positive"}
 """How a model's signals should go with human uncertainty (S4-35)."""
 
@@ -132,40 +130,6 @@ def correlation_matrix(
     return pl.DataFrame([astuple(row) for row in rows], schema=CORRELATIONS, orient="row")
 
 
-def uncertainty_alignment(
-    uncertainty: Mapping[str, PerItem],
-    dynamics: Mapping[str, PerItem],
-    *,
-    strata: Mapping[str, NDArray[np.bool_]] | None = None,
-    expected: Mapping[str, Sign] = EXPECTED,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-) -> pl.DataFrame:
-    """Each measure of human uncertainty against each signal of a model, by stratum (S4-35).
-
-    The columns of ``CORRELATIONS`` (``first`` is the human measure) and ``stratum``, ``expected``
-    (the sign, null where none is) and ``found``, which compares the sign with the interval, not
-    with the estimate. A model that learnt to doubt what people doubt has lower ``confidence``
-    and, by S4, higher ``variability`` on items of high human uncertainty.
-    """
-    signals = _signals({**uncertainty, **dynamics})
-    size = len(next(iter(signals.values())))
-    rows = []
-    for stratum, inside in {"all": np.ones(size, dtype=np.bool_), **(strata or {})}.items():
-        if np.shape(inside) != (size,):
-            raise DataError(
-                f"Stratum {stratum!r} marks {np.size(inside)} items, but there are {size}."
-            )
-        for human in uncertainty:
-            for model in dynamics:
-                pair = (signals[human][inside], signals[model][inside])
-                row = correlate(*pair, rng=rng, draws=draws, names=(human, model))
-                sign = expected.get(model)
-                rows.append((*astuple(row), stratum, sign, _found(row, sign)))
-    extra = {"stratum": pl.String(), "expected": pl.String(), "found": pl.String()}
-    return pl.DataFrame(rows, schema={**CORRELATIONS, **extra}, orient="row")
-
-
 def concentration_curve(
     values: Mapping[str, PerItem], *, shares: Sequence[float] = tuple(np.linspace(0, 1, 101))
 ) -> pl.DataFrame:
@@ -252,16 +216,6 @@ def entropy_tracking(
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _found(row: RankCorrelation, expected: Sign | None) -> Found | None:
-    if expected is None:
-        return None
-    if np.isnan(row.rho) or np.isnan(row.low):
-        return "undefined"
-    if row.low <= 0 <= row.high:
-        return "not told apart from zero"
-    return "as expected" if (row.high < 0) == (expected == "negative") else "opposite"
-
-
 def _signals(signals: Mapping[str, PerItem]) -> dict[str, PerItem]:
     checked = {name: np.asarray(values, dtype=np.float64) for name, values in signals.items()}
     for name, values in checked.items():
@@ -296,35 +250,6 @@ def entropy_table(sources: Mapping[str, LabelSet]) -> pl.DataFrame:
     )
 
 
-def entropy_histograms(sources: Mapping[str, LabelSet], *, bins: int = 20) -> pl.DataFrame:
-    """How many items of each source lie in bins that all sources share.
-
-    The bins are equally wide from 0 to log K, the largest entropy that K classes allow, each with
-    its left end and without its right, but for the last. Columns ``source``, ``bin``, ``left``,
-    ``right``, ``items``, ``share``.
-    """
-    if bins < 1:
-        raise DataError(f"{bins} bins were asked for; ask for 1 or more.")
-    edges = np.linspace(0, np.log(_classes(sources)), bins + 1)
-    tables = []
-    for source, labels in sources.items():
-        # A uniform row may come out a rounding above log K.
-        items = np.histogram(np.minimum(entropy(labels), edges[-1]), edges)[0]
-        tables.append(
-            pl.DataFrame(
-                {
-                    "source": [source] * bins,
-                    "bin": np.arange(bins),
-                    "left": edges[:-1],
-                    "right": edges[1:],
-                    "items": items,
-                    "share": items / len(labels) if len(labels) else np.full(bins, np.nan),
-                }
-            )
-        )
-    return pl.concat(tables)
-
-
 def entropy_distances(
     labels: Mapping[str, LabelSet],
     models: Mapping[str, LabelSet],
@@ -343,7 +268,7 @@ def entropy_distances(
     separately otherwise. It never reaches zero, because two resamples always differ a little, so
     it says how well the distance is known, not whether there is one.
     """
-    _classes({**labels, **models})
+    _check_classes({**labels, **models})
     rows = []
     for model, predicted in models.items():
         for name, known in labels.items():
@@ -410,7 +335,7 @@ def _resampled(
     return bootstrap(distances, len(x), rng=rng, draws=draws, draw=draw_multinomial)
 
 
-def _classes(sources: Mapping[str, LabelSet]) -> int:
+def _check_classes(sources: Mapping[str, LabelSet]) -> None:
     if not sources:
         raise DataError("There is no label set to take entropies of.")
     first, *others = sources
@@ -422,4 +347,3 @@ def _classes(sources: Mapping[str, LabelSet]) -> int:
             )
     if len(sources[first].classes) < 2:
         raise DataError(f"{first!r} has a single class, so no entropy but 0.")
-    return len(sources[first].classes)

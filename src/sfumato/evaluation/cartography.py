@@ -130,17 +130,6 @@ def data_map(
     )
 
 
-def bounds_by_thirds(found: DataMap) -> Bounds:
-    """Bounds relative to a map: the thirds of the original (its regions have no numbers).
-
-    Easy begins at the highest third of confidence, hard ends at the lowest, steady ends at the
-    highest third of variability. In a set that every network has learnt this calls items hard
-    that are not; use it to choose among items, not to describe them.
-    """
-    hard, easy = np.quantile(found.confidence, [1 / 3, 2 / 3])
-    return Bounds(float(easy), float(hard), float(np.quantile(found.variability, 2 / 3)))
-
-
 def data_map_table(
     found: DataMap, *, arm: str = "", network: str = "", human: LabelSet | None = None
 ) -> pl.DataFrame:

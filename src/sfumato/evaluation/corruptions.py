@@ -1,13 +1,12 @@
 """Corrupt images as weather, cameras and storage do, at strengths 1 to 5 (S2-77)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from typing import Literal, TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import (
@@ -20,11 +19,7 @@ from scipy.ndimage import (
 )
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import metric_named
-from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
-from sfumato.provenance import Step
-from sfumato.stats import bootstrap_interval
 
 # What the corruptions share: shifting, zooming and clouding one picture.
 #
@@ -511,54 +506,12 @@ def corrupt(images: Images, name: str, strength: int, *, rng: np.random.Generato
     return done
 
 
-@dataclass(frozen=True, eq=False)
-class CorruptedImages:
-    """Images under one corruption; "clean" at strength 0 are those it all began with."""
-
-    corruption: str
-    strength: int
-    images: Images
-
-
-def corrupted_sets(
-    images: Images,
-    *,
-    rng: np.random.Generator,
-    names: Sequence[str] | None = None,
-    strengths: Sequence[int] = STRENGTHS,
-) -> tuple[CorruptedImages, ...]:
-    """The clean images, then each corruption at each strength, made once for all networks.
-
-    Without ``names``, all that such images can show. The strengths of one corruption share
-    their random numbers, so that a stronger one is the same storm, only worse.
-    """
-    _check_shape(images)
-    names = corruptions_for(images.shape[3]) if names is None else tuple(names)
-    sets = [CorruptedImages("clean", 0, images)]
-    for name, seed in zip(names, rng.integers(2**63, size=len(names)), strict=True):
-        for strength in strengths:
-            made = corrupt(images, name, strength, rng=np.random.default_rng(seed))
-            sets.append(CorruptedImages(name, strength, made))
-    return tuple(sets)
-
-
-def corruptions_for(channels: int) -> tuple[str, ...]:
-    """The names of what images of 1 or 3 channels can show: grey ones cannot be saturated.
-
-    >>> set(corruptions_for(3)) - set(corruptions_for(1))
-    {'saturate'}
-    """
-    return tuple(
-        name for name, each in CORRUPTIONS.items() if channels > 1 or not each.needs_colour
-    )
-
-
 def _check(images: Images, name: str, corruption: Corruption) -> None:
     _check_shape(images)
     if images.shape[3] == 1 and corruption.needs_colour:
         raise DataError(
             f"{name!r} changes colours only, and these images are grey; "
-            "corruptions_for(1) lists what does something to them."
+            "every other corruption does something to them."
         )
     if images.dtype == np.uint8:
         return
@@ -578,98 +531,3 @@ def _check_shape(images: Images) -> None:
             "Expected images of shape (items, height, width, channels) with 1 or 3 channels; "
             f"found {images.shape}."
         )
-
-
-# Turn corrupted images and a network into a table of scores.
-
-Predict = Callable[[Images], NDArray[np.floating]]
-"""What a network believes about images: probabilities, shape (items, classes)."""
-
-METRICS_OF_CORRUPTION = ("accuracy", "cross_entropy")
-
-_COLUMNS = pl.Schema(
-    {
-        "corruption": pl.String(),
-        "strength": pl.Int64(),
-        **dict.fromkeys(("arm", "network", "metric"), pl.String()),
-        **dict.fromkeys(("value", "low", "high"), pl.Float64()),
-        "items": pl.Int64(),
-    }
-)
-
-
-def corruption_scores(
-    predict: Predict,
-    images: Images,
-    labels: LabelSet,
-    *,
-    rng: np.random.Generator,
-    names: Sequence[str] | None = None,
-    strengths: Sequence[int] = STRENGTHS,
-    metrics: Sequence[str] = METRICS_OF_CORRUPTION,
-    arm: str = "",
-    network: str = "",
-    draws: int = 1000,
-) -> pl.DataFrame:
-    """How one network does on clean and corrupted images (S2-73, S2-77).
-
-    Scored against ``labels``, of the images in order. For several networks make the images once
-    with ``corrupted_sets`` and give them to ``score_corrupted``: it is quicker, and all see the
-    same ones.
-    """
-    sets = corrupted_sets(images, rng=rng, names=names, strengths=strengths)
-    return score_corrupted(
-        predict, sets, labels, rng=rng, metrics=metrics, arm=arm, network=network, draws=draws
-    )
-
-
-def score_corrupted(
-    predict: Predict,
-    sets: Iterable[CorruptedImages],
-    labels: LabelSet,
-    *,
-    rng: np.random.Generator,
-    metrics: Sequence[str] = METRICS_OF_CORRUPTION,
-    arm: str = "",
-    network: str = "",
-    draws: int = 1000,
-) -> pl.DataFrame:
-    """One row a corruption, strength and metric; the clean images are "clean" of strength 0.
-
-    Intervals are 95 %, over items, and NaN for a metric that has no value for each item.
-    """
-    chosen = [metric_named(name) for name in metrics]
-    rows = []
-    for each in sets:
-        model = _beliefs(predict, each, labels)
-        for metric in chosen:
-            row = {"corruption": each.corruption, "strength": each.strength, "arm": arm}
-            row |= {"network": network, "metric": metric.name, "items": len(labels)}
-            row["value"] = metric.overall(labels, model)
-            row["low"] = row["high"] = float("nan")
-            if metric.per_item is not None:
-                values = metric.per_item(labels, model)
-                row["low"], row["high"] = bootstrap_interval(values, rng=rng, draws=draws)
-            rows.append(row)
-    return pl.DataFrame(rows, schema=_COLUMNS)
-
-
-def _beliefs(predict: Predict, corrupted: CorruptedImages, labels: LabelSet) -> LabelSet:
-    if len(corrupted.images) != len(labels):
-        raise DataError(
-            f"There are {len(corrupted.images)} images for {len(labels)} labels; "
-            "give one image for each label, in the same order."
-        )
-    probs = np.asarray(predict(corrupted.images), dtype=np.float64)
-    if probs.shape != labels.probs.shape:
-        raise DataError(
-            f"The network gave probabilities of shape {probs.shape} for {len(labels)} images "
-            f"and {len(labels.classes)} classes."
-        )
-    sums = probs.sum(axis=1, keepdims=True)
-    # Networks answer in float32; anything further from one is a mistake for LabelSet to name.
-    probs = np.divide(probs, sums, out=probs, where=np.abs(sums - 1) < 1e-3)
-    step = Step(
-        "predict corrupted", {"corruption": corrupted.corruption, "strength": corrupted.strength}
-    )
-    return LabelSet(labels.items, labels.classes, probs, provenance=(step,))

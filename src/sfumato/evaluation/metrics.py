@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels import signals
-from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
+from sfumato.labels.compare import SMALLEST, jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.scores import Better, Metric, metric_words
@@ -86,14 +86,6 @@ def _require_same_names(
 # majority, the original labels), and ``model``. What a number is measured against is decided by
 # what is handed in, so cross-entropy to hard labels is ``cross_entropy`` with one-hot rows.
 # Logarithms are natural. NaN stands where a number is not defined for an item.
-
-SMALLEST = float(np.finfo(np.float32).tiny)
-"""A model's probability counts as at least this (1.2e-38) inside a logarithm.
-
-It is the smallest normal number of the precision in which networks answer, so it changes no
-probability that a softmax can express, and a class that a model excludes costs 87.3 nats for each
-unit of human mass instead of making the mean infinite. A coarser floor such as 1e-12 would move
-the published cross-entropies of the stored networks in the third decimal."""
 
 
 def accuracy(human: LabelSet, model: LabelSet) -> PerItem:
@@ -250,11 +242,6 @@ SAME = 1e-12
 """Entropies that differ by less differ by rounding."""
 
 
-def worst_class_accuracy(human: LabelSet, model: LabelSet) -> float:
-    """The accuracy on the class where it is lowest, among classes that the labels have (S3-16)."""
-    return worst_class_of(class_and_right(human, model))
-
-
 def by_class(human: LabelSet, model: LabelSet) -> pl.DataFrame:
     """Accuracy and cross-entropy by the human label's most probable class (S3-16).
 
@@ -286,7 +273,10 @@ def class_and_right(human: LabelSet, model: LabelSet) -> Parts:
 
 
 def worst_class_of(parts: Parts) -> float:
-    """The lowest accuracy of a class among rows of ``class_and_right``; NaN without any."""
+    """The accuracy on the class where it is lowest, among classes that the labels have (S3-16).
+
+    Of rows of ``class_and_right``; NaN without any.
+    """
     if not len(parts):
         return float("nan")
     of_class = parts[:, 0].astype(np.int64)
@@ -371,19 +361,6 @@ def reliability(human: LabelSet, model: LabelSet, bins: int = BINS) -> pl.DataFr
     )
 
 
-def ece(human: LabelSet, model: LabelSet, bins: int = BINS) -> float:
-    """Expected calibration error: Σ_b n_b/N · |accuracy − confidence| over equal-width bins.
-
-    It sees the top class only, so a model that reproduces people who disagree does not score
-    zero; the fifth paper leaves it out for that reason (S4-37).
-
-    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
-    >>> round(ece(human, LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])), 3)
-    0.3
-    """
-    return ece_of(ece_parts(human, model, bins))
-
-
 def ece_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts:
     """For each item its bin and by how much confidence exceeds being right."""
     right = is_right(human, model)
@@ -392,22 +369,18 @@ def ece_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts:
 
 
 def ece_of(parts: Parts) -> float:
-    """The expected calibration error of rows of ``ece_parts``; NaN without any."""
-    return _binned_gap(parts[:, 0], parts[:, 1])
+    """Expected calibration error: Σ_b n_b/N · |accuracy − confidence| over equal-width bins.
 
+    Of rows of ``ece_parts``; NaN without any. It sees the top class only, so a model that
+    reproduces people who disagree does not score zero; the fifth paper leaves it out for that
+    reason (S4-37).
 
-def classwise_calibration(human: LabelSet, model: LabelSet, bins: int = BINS) -> float:
-    """Mean over classes of Σ_b n_b/N · |mean human − mean model probability of the class|.
-
-    The classwise ECE of Kull et al. (2019), equal-width bins of the model's probability of each
-    class in turn, with the human probability in the place of the 0/1 label; for hard labels they
-    are the same. Unlike ``ece`` it is zero for a model that reproduces people.
-
-    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [0, 1]])
-    >>> classwise_calibration(human, LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5]] * 2))
-    0.0
+    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    >>> model = LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])
+    >>> round(ece_of(ece_parts(human, model)), 3)
+    0.3
     """
-    return classwise_of(classwise_parts(human, model, bins))
+    return _binned_gap(parts[:, 0], parts[:, 1])
 
 
 def classwise_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts:
@@ -417,7 +390,18 @@ def classwise_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts
 
 
 def classwise_of(parts: Parts) -> float:
-    """The classwise calibration error of rows of ``classwise_parts``; NaN without any."""
+    """Mean over classes of Σ_b n_b/N · |mean human − mean model probability of the class|.
+
+    Of rows of ``classwise_parts``; NaN without any. The classwise ECE of Kull et al. (2019),
+    equal-width bins of the model's probability of each class in turn, with the human probability
+    in the place of the 0/1 label; for hard labels they are the same. Unlike ``ece_of`` it is zero
+    for a model that reproduces people.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [0, 1]])
+    >>> model = LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5]] * 2)
+    >>> classwise_of(classwise_parts(human, model))
+    0.0
+    """
     bin_of, gap = np.hsplit(parts, 2)
     return float(np.mean([_binned_gap(*columns) for columns in zip(bin_of.T, gap.T, strict=True)]))
 
@@ -425,33 +409,6 @@ def classwise_of(parts: Parts) -> float:
 def bin_size_for(items: int) -> int:
     """How many items an adaptive bin holds: 100, or 10 when there are at most 100 (S2-71)."""
     return 100 if items > 100 else 10
-
-
-def rms_calibration(human: LabelSet, model: LabelSet, bin_size: int | None = None) -> float:
-    """Root-mean-square calibration error over bins of equally many items (S2-71).
-
-    Sorted by confidence, every ``bin_size`` consecutive items are a bin, the last one extended
-    to the end; sqrt(Σ_b n_b/N (confidence − accuracy)²) over **all** bins. Fewer items than one
-    bin holds are one bin. Items of equal confidence share their mean of being right, so the
-    order of the items does not matter. Noise alone keeps it above zero: see
-    ``references.rms_calibration_floor``.
-
-    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
-    >>> round(rms_calibration(human, LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])), 3)
-    0.3
-    """
-    return rms_of(rms_parts(human, model), bin_size)
-
-
-def rms_calibration_published(
-    human: LabelSet, model: LabelSet, bin_size: int | None = None
-) -> float:
-    """The same as released with the papers: the most confident bin is left out (C13).
-
-    Its items still count in N, so with one bin the result is 0 whatever the model does. With
-    fewer items than one bin the released code fails; here that is NaN.
-    """
-    return rms_published_of(rms_parts(human, model), bin_size)
 
 
 def rms_parts(human: LabelSet, model: LabelSet) -> Parts:
@@ -463,14 +420,30 @@ def rms_parts(human: LabelSet, model: LabelSet) -> Parts:
 
 
 def rms_of(parts: Parts, bin_size: int | None = None) -> float:
-    """The RMS calibration error of rows of ``rms_parts`` over all bins; NaN without any."""
+    """Root-mean-square calibration error over bins of equally many items (S2-71).
+
+    Of rows of ``rms_parts``; NaN without any. Sorted by confidence, every ``bin_size`` consecutive
+    items are a bin, the last one extended to the end; sqrt(Σ_b n_b/N (confidence − accuracy)²)
+    over **all** bins. Fewer items than one bin holds are one bin. Items of equal confidence share
+    their mean of being right, so the order of the items does not matter. Noise alone keeps it
+    above zero: a calibrated model has about 0.034 on 3,000 items in bins of 100.
+
+    >>> human = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
+    >>> model = LabelSet(("a",), ("cat", "dog"), [[0.7, 0.3]])
+    >>> round(rms_of(rms_parts(human, model)), 3)
+    0.3
+    """
     if not len(parts):
         return float("nan")
     return float(np.sqrt(_square_errors(parts, bin_size).sum()))
 
 
 def rms_published_of(parts: Parts, bin_size: int | None = None) -> float:
-    """The published variant for rows of ``rms_parts``: without the most confident bin."""
+    """``rms_of`` as released with the papers: the most confident bin is left out (C13).
+
+    Its items still count in N, so with one bin the result is 0 whatever the model does. With
+    fewer items than one bin the released code fails; here that is NaN.
+    """
     if len(parts) < _checked_size(len(parts), bin_size):
         return float("nan")
     return float(np.sqrt(_square_errors(parts, bin_size)[:-1].sum()))

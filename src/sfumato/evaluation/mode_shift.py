@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import Scorer, metric_named
-from sfumato.evaluation.strata import original_agreement
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, align
+from sfumato.labels.signals import original_agreement
 from sfumato.stats import (
     bootstrap_means,
     draw_multinomial,

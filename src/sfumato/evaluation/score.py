@@ -32,6 +32,10 @@ Missing = Literal["error", "leave out"]
 """What happens to an item of the labels that has no prediction."""
 
 
+class MissingPredictions(DataError):
+    """Items of the labels have no prediction."""
+
+
 def evaluate(
     human: LabelSet,
     model: LabelSet,
@@ -150,10 +154,10 @@ def join(human: LabelSet, model: LabelSet, missing: Missing = "error") -> tuple[
         case "error":
             lacking = [item for item in human.items if item not in known]
             if lacking:
-                raise DataError(
+                raise MissingPredictions(
                     f"Item {lacking[0]!r} of the labels has no prediction ({len(lacking)} of "
                     f"{len(human)} have none; the predictions are of {_span(model.items)}). "
-                    "Predict it, or score the items that both have (--shared-items)."
+                    "Predict it, or leave out the items that have none."
                 )
         case "leave out":
             kept = [item for item in human.items if item in known]

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import METRICS, Scorer, cross_entropy, top_class
-from sfumato.evaluation.references import class_oracle_labels
-from sfumato.labels.alter import majority_labels
+from sfumato.labels.alter import class_level, majority_labels
 from sfumato.labels.labelset import LabelSet, align, hard_labels
 from sfumato.labels.signals import entropy
 from sfumato.names import find
@@ -576,6 +575,21 @@ def _with_test(estimate: Estimate, p: float, test: str) -> Estimate:
     if np.isnan(p) or np.isnan(estimate.value):
         return estimate
     return replace(estimate, p=p, test=test)
+
+
+def class_oracle_labels(human: LabelSet, original: LabelSet) -> LabelSet:
+    """What is known by each item's original class alone, as if it were a model's belief (C20).
+
+    The oracle is given the class of each item and the mean human label of the class, over these
+    same items, and nothing about the item itself. Any metric can score it.
+
+    >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5], [1, 0]])
+    >>> original = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [1, 0]])
+    >>> class_oracle_labels(human, original).probs[1]
+    array([0.75, 0.25])
+    """
+    oracle = class_level(human, original)
+    return LabelSet(oracle.items, oracle.classes, oracle.probs, provenance=oracle.provenance)
 
 
 def _reference(name: str, human: LabelSet, original: LabelSet | None) -> MetricRows:

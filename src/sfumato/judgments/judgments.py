@@ -36,6 +36,22 @@ COLUMNS: dict[str, pl.DataType] = {
 }
 """The columns of a judgments table. ``item`` and ``answer`` are required, the rest may be null."""
 
+ABOUT_COLUMNS: dict[str, str] = {
+    "item": "id of the item",
+    "annotator": "pseudonym of who answered; empty where not recorded",
+    "answer": "the answer as it was given, JSON",
+    "repaired": "the answer after a named repair, JSON; the one as given stays",
+    "seconds": "seconds the answer took",
+    "input_seconds": "seconds to each input, JSON",
+    "order": "place in the session, from 1",
+    "at": "time of the answer, ISO 8601",
+    "view": "why it was shown: first, repeat, check or practice",
+    "gold": "the class known to be right, where one is",
+    "completed": "whether the session reached its end",
+    "simulated": "true where a simulated person answered; empty for people",
+}
+"""What the columns of judgments hold."""
+
 
 @dataclass(frozen=True)
 class RejectedRow:

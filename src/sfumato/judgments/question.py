@@ -176,6 +176,8 @@ def question_from_json(text: str, *, where: str) -> Question:
             stored["classes"], str
         ):
             raise TypeError("classes are a list of texts")
+        if not isinstance(stored.get("wording", ""), str):
+            raise TypeError("the wording is a text")
         plain = ask(stored["kind"], stored["classes"], **stored.get("options", {}))
         return replace(
             plain,
@@ -204,6 +206,12 @@ def _check_options(question: Question) -> None:
                 "A top-class question needs the option 'subset', at least two of its classes; "
                 f"found {list(subset)}."
             )
+    levels = options.get("levels", {})
+    if not isinstance(levels, Mapping) or not all(map(_is_share, levels.values())):
+        raise DataError(
+            "The levels of a question are names with numbers from 0 to 1, such as "
+            f'{{"guessing": 0.5, "definitely": 1}}; found {levels!r}.'
+        )
     if question.kind == "distribution" and RULED_OUT in question.classes:
         raise DataError(
             f"A class of a distribution cannot be called {RULED_OUT!r}: so is the list of what an "
@@ -214,3 +222,7 @@ def _check_options(question: Question) -> None:
             f"A sparse question asks for 1 to {len(question.classes)} classes, "
             f"not {options['count']!r}."
         )
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

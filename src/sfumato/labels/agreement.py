@@ -14,12 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import TIE_TOLERANCE, checked_counts
+from sfumato.labels.alter import checked_counts
 from sfumato.labels.compare import Divergence, divergence_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.signals import TIE_TOLERANCE
 from sfumato.stats import bootstrap_sums, percentile_interval, ratio
 
 Counts = NDArray[np.float64] | NDArray[np.integer]  # (items, classes)
@@ -158,6 +160,51 @@ def between_people(
     sums = np.stack([distance[pairs > 0] / pairs[pairs > 0], np.ones((pairs > 0).sum())], axis=1)
     name = f"{divergence} between people"
     return _measured(name, sums, _quotient, rng=rng, level=level, draws=draws)
+
+
+def between_pairs(crowd: CrowdLabels, *, most: int = 30) -> pl.DataFrame:
+    """How far each two people agree on the items that both answered, for the busiest ``most``.
+
+    One row per pair: ``first``, ``second``, ``items``, ``same`` (share with the same top choice;
+    an answer with several counts nowhere), ``kappa`` (Cohen's; null where chance would do as well)
+    and ``divergence`` (mean Jensen–Shannon, in nats). Pairs without a common item are left out.
+
+    >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
+    >>> between_pairs(crowd).select("first", "second", "items", "same").row(0)
+    ('p', 'q', 1, 0.0)
+    """
+    answered = np.bincount(crowd.annotator[crowd.annotator >= 0], minlength=len(crowd.annotators))
+    busiest = np.argsort(-answered, kind="stable")[:most]
+    rows = np.full((len(crowd.items), len(busiest)), -1, dtype=np.int64)  # of each answer, -1: none
+    for column, person in enumerate(busiest):
+        mine = np.flatnonzero(crowd.annotator == person)[::-1]  # of several answers the first stays
+        rows[crowd.item[mine], column] = mine
+    found = []
+    for second in range(len(busiest)):
+        for first in range(second):
+            both = (rows[:, first] >= 0) & (rows[:, second] >= 0)
+            if both.any():
+                names = [crowd.annotators[busiest[place]] for place in (first, second)]
+                here, there = crowd.probs[rows[both, first]], crowd.probs[rows[both, second]]
+                found.append((*names, int(both.sum()), *_pair(here, there)))
+    number = dict.fromkeys(("same", "kappa", "divergence"), pl.Float64())
+    schema = {"first": pl.String(), "second": pl.String(), "items": pl.Int64(), **number}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _pair(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[float | None, float | None, float]:
+    """Share of the same top choices, Cohen's kappa and mean divergence of two people's rows."""
+    apart = float(divergence_rows(first, second, "jensen-shannon").mean())
+    clear = (_is_top(first).sum(axis=1) == 1) & (_is_top(second).sum(axis=1) == 1)
+    if not clear.any():
+        return None, None, apart
+    here, there = first[clear].argmax(axis=1), second[clear].argmax(axis=1)
+    same, width = float((here == there).mean()), first.shape[1]
+    shares = [np.bincount(one, minlength=width) / len(one) for one in (here, there)]
+    chance = float(shares[0] @ shares[1])
+    return same, None if chance >= 1 - 1e-12 else (same - chance) / (1 - chance), apart
 
 
 def within_person(

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
-from sfumato.labels.signals import non_max_mass
+from sfumato.labels.signals import TIE_TOLERANCE, non_max_mass
 from sfumato.labels.votes import Votes, counts
 from sfumato.provenance import Setting, Step, is_simulated, to_json
 from sfumato.stats import mid_ranks
-
-TIE_TOLERANCE = 1e-12
-"""Probabilities closer than this are equal: averaging the same answers in another order rounds."""
 
 Ties = Literal["share", "error"]
 """What a tie for the most probable class becomes: equal shares, or an error naming the item."""

@@ -15,6 +15,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.formats.spelling import class_counts, named_classes
 from sfumato.judgments.judgments import VIEWS, Judgments, mark_duplicates, select
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, accuracy, repeats, times, what_if
@@ -81,6 +82,8 @@ def describe(
         "judgments": len(judgments),
         "people": len(judgments.annotators) or None,
         "items": judgments.table["item"].n_unique(),
+        "classes": _classes(judgments),
+        "classes_by_person": _classes_by_person(judgments),
         "views": _views(judgments),
         "selected": len(chosen),
         "per_item": _spread(_per_name(chosen, "item"), histogram=True),
@@ -144,6 +147,44 @@ def _by_shown(mixes: MixJudgments) -> list[tuple[str, float | None]]:
             (f"median perceived share at {row['shown']:g}", row["perceived"]),
             (f"mean confidence at {row['shown']:g}", row["confidence"]),
         )
+    ]
+
+
+def _classes(judgments: Judgments) -> list[dict[str, Any]]:
+    """How many answers name each class: choose it, give it mass, list it or are unsure of it."""
+    counts = class_counts(judgments)
+    return [
+        {"class": name, "answers": count, "share": count / len(judgments)}
+        for name, count in counts.items()
+    ]
+
+
+def _classes_by_person(judgments: Judgments) -> list[dict[str, Any]]:
+    """The same for each person, those with most answers first; nothing where nobody is named."""
+    people = judgments.table["annotator"]
+    if not people.count():
+        return []
+    named = named_classes(judgments)  # (answers, classes)
+    per_answer = pl.DataFrame(
+        {"annotator": people, "answer": judgments.statements.index}
+    ).drop_nulls()
+    tally = per_answer.group_by("annotator", "answer").len()
+    times = named[tally["answer"].to_numpy()] * tally["len"].to_numpy()[:, None]
+    counted = (
+        pl.DataFrame(times, schema=[f"{place}" for place in range(times.shape[1])])
+        .with_columns(tally["annotator"], answers=tally["len"])
+        .group_by("annotator")
+        .sum()
+        .sort("answers", "annotator", descending=[True, False])
+    )
+    classes = judgments.question.classes
+    return [
+        {
+            "person": row["annotator"],
+            "answers": row["answers"],
+            "classes": {name: int(row[str(place)]) for place, name in enumerate(classes)},
+        }
+        for row in counted.iter_rows(named=True)
     ]
 
 

@@ -1,75 +1,39 @@
 """Read and write labels: ``item`` (and ``annotator``), then one column per class.
 
-Parquet and CSV hold nothing else, so that any tool can read them. What else is known
+Parquet and CSV that we write hold nothing else, so that any tool can read them. What else is known
 (provenance, how many judgments stand behind each row) is in a JSON file beside them.
 """
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.frames import TABLES, is_table, to_frame
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
 from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.rounding import normalise
+from sfumato.labels.tables import (
+    ItemRows,
+    find_items,
+    read_arrays,
+    read_frame,
+    read_rows,
+    table_ending,
+)
+from sfumato.names import sorted_names
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
-# Read the tables and arrays that labels and predictions are stored in, before they mean anything.
-#
-# What cannot be read is one sentence that names the file, the row and the column.
-
-
-def read_item_table(path: Path, *, what: str) -> pl.DataFrame:
-    """A ``.parquet`` or ``.csv`` with a column ``item`` (as text); ``what`` is what it should be.
-
-    The cells of a CSV are text, so that no name is taken for a number.
-    """
-    try:
-        if path.suffix == ".parquet":
-            table = pl.read_parquet(path)
-        else:
-            table = pl.read_csv(path, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
-    if "item" not in table.columns:
-        raise DataError(
-            f"{path.name} has no column 'item'. {what} has item, then one column per class."
-        )
-    return table.with_columns(pl.col("item").cast(pl.String))
-
-
-def with_numbers(path: Path, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The table with the columns ``names`` as numbers; a cell that is none is an error."""
-    numbers = table.with_columns(pl.col(names).cast(pl.Float64, strict=False))
-    for name in names:
-        lost = numbers[name].is_null()
-        if lost.any():
-            row = int(lost.arg_max() or 0)
-            raise DataError(
-                f"{path.name}, row {row + 1} (item {table['item'][row]!r}), column {name!r}: "
-                f"{table[name][row]!r} is no number."
-            )
-    return numbers
-
-
-def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """The arrays of an ``.npz`` by name; that of an ``.npy`` under the name "probs"."""
-    try:
-        with path.open("rb") as file:  # np.load leaves a broken archive open
-            loaded = np.load(file, allow_pickle=False)
-            return {"probs": loaded} if path.suffix == ".npy" else dict(loaded)
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise DataError(f"{path.name} cannot be read: {error}.") from None
-
-
-# Read and write labels: ``item`` (and ``annotator``), then one column per class.
-
 SUFFIXES = (".parquet", ".csv")
+
+LABEL_COLUMNS = ("label", "class", "original")
+"""A table of hard labels has one of these beside ``item``, holding names of classes."""
 
 
 def check_output(path: Path) -> None:
@@ -98,73 +62,147 @@ def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
     _beside(path).write_text(json.dumps(beside, indent=1) + "\n", encoding="utf-8")
 
 
-def read_labels(path: Path, *, classes: Sequence[str] | None = None) -> LabelSet:
-    """Read labels or predictions: ``.parquet``, ``.csv``, ``.npz``, ``.npy`` or ``.json``.
+@dataclass(frozen=True, eq=False)
+class LoadedLabels:
+    """Labels as they were read, and what a person should know about the reading."""
 
-    A file with several rows per item (per annotator) is averaged. Arrays without names get the
-    items "0", "1", … and the given ``classes``.
+    labels: LabelSet
+    remarks: tuple[str, ...] = ()
+
+
+def load_labels(
+    source: object, *, classes: Sequence[str] | None = None, item: str | None = None
+) -> LoadedLabels:
+    """Labels that are given as such, as a path or as any table of ``sfumato.frames``.
+
+    ``item`` is the column of the items, where it is not called so.
+
+    >>> load_labels([{"item": 7, "cat": 0.75, "dog": 0.25}]).labels.items
+    ('7',)
     """
+    match source:
+        case LabelSet():
+            return LoadedLabels(source)
+        case CrowdLabels():
+            return LoadedLabels(source.mean())
+        case str() | Path():
+            return _load_file(Path(source), classes, item)
+    crowd, remarks = _crowd_of_table(_as_table(source), "The table of labels", classes, item)
+    return LoadedLabels(_one_row_per_item(crowd, np.empty(0)), remarks)
+
+
+def read_labels(source: object, *, classes: Sequence[str] | None = None) -> LabelSet:
+    """Labels or predictions of a table of any known library, or of a file: a table, ``.npz``,
+    ``.npy`` or ``.json``.
+
+    Several rows per item (per annotator) are averaged. Arrays without names get the items "0",
+    "1", … and the given ``classes``. Hard labels have the columns ``item`` and ``label``, which
+    holds the names of classes.
+
+    >>> read_labels({"item": [7, 8], "label": ["dog", "cat"]}).probs.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    return load_labels(source, classes=classes).labels
+
+
+def read_crowd_labels(source: object, *, classes: Sequence[str] | None = None) -> CrowdLabels:
+    """Labels with one row per judgment; without a column ``annotator`` people are unknown."""
+    if isinstance(source, str | Path):
+        return _load_crowd(Path(source), classes, None)[0]
+    return _crowd_of_table(_as_table(source), "The table of labels", classes, None)[0]
+
+
+def _as_table(source: object) -> pl.DataFrame:
+    if not is_table(source):
+        raise DataError(
+            f"Labels cannot be a {type(source).__name__}; give a LabelSet, a path, or {TABLES}."
+        )
+    return to_frame(source, what="table of labels")
+
+
+def _load_file(path: Path, classes: Sequence[str] | None, item: str | None) -> LoadedLabels:
     if path.suffix in (".npy", ".npz"):
-        return _from_array(path, classes)
-    crowd = read_crowd_labels(path, classes=classes)
+        return LoadedLabels(_from_array(path, classes))
+    crowd, remarks = _load_crowd(path, classes, item)
+    return LoadedLabels(_one_row_per_item(crowd, _read_beside(path)[0]), remarks)
+
+
+def _one_row_per_item(crowd: CrowdLabels, weight: NDArray[np.float64]) -> LabelSet:
     if len(crowd) > len(crowd.items):
         return crowd.mean()
-    weight, _ = _read_beside(path)
-    return _one_row_each(crowd, weight)
-
-
-def labels_from_table(table: pl.DataFrame, *, classes: Sequence[str] | None = None) -> LabelSet:
-    """Labels from a frame with ``item`` and one column per class; several rows are averaged.
-
-    >>> labels_from_table(pl.DataFrame({"item": [1, 1], "cat": [1, 0], "dog": [0, 1]}))["1"]
-    {'cat': 0.5, 'dog': 0.5}
-    """
-    here = Path("the table")
-    if "item" not in table.columns:
-        raise DataError(
-            "The table has no column 'item'. Labels have item, then one column per class."
-        )
-    table = table.with_columns(pl.col("item").cast(pl.String))
-    crowd = _crowd_of(here, *_with_people(here, table, classes), (Step("labels of a table"),))
-    return crowd.mean() if len(crowd) > len(crowd.items) else _one_row_each(crowd, np.empty(0))
-
-
-def read_crowd_labels(path: Path, *, classes: Sequence[str] | None = None) -> CrowdLabels:
-    """Read labels with one row per judgment; without a column ``annotator`` people are unknown."""
-    if not path.is_file():
-        raise DataError(f"There is no file {path}.")
-    match path.suffix:
-        case ".parquet" | ".csv":
-            table, names = _read_table(path, classes)
-        case ".json":
-            table, names = _read_rows(path, classes)
-        case _:
-            raise DataError(
-                f"{path.name} is not a label file: expected .parquet, .csv, .npz, .npy or .json."
-            )
-    _, before = _read_beside(path)
-    steps = (*before, Step("read labels", {}, {path.name: fingerprint_file(path)}))
-    return _crowd_of(path, table, names, steps)
-
-
-def _crowd_of(
-    path: Path, table: pl.DataFrame, names: Sequence[str], steps: Provenance
-) -> CrowdLabels:
-    items, item = codes(table["item"])
-    annotators, annotator = codes(table["annotator"])
-    probs = table.select(names).to_numpy()
-    try:
-        return CrowdLabels(items, annotators, tuple(names), item, annotator, probs, steps)
-    except DataError as error:
-        raise DataError(f"{path.name}: {error}") from None
-
-
-def _one_row_each(crowd: CrowdLabels, weight: NDArray[np.float64]) -> LabelSet:
     rows = np.empty(len(crowd.items), dtype=np.int64)
     rows[crowd.item] = np.arange(len(crowd))
     if len(weight) == len(crowd):
         weight = weight[rows]
     return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
+
+
+def _load_crowd(
+    path: Path, classes: Sequence[str] | None, item: str | None
+) -> tuple[CrowdLabels, tuple[str, ...]]:
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    if path.suffix == ".json":
+        table = _read_rows(path, classes)
+    elif table_ending(path):
+        table = read_frame(path)
+    else:
+        raise DataError(
+            f"{path.name} is not a label file: expected .parquet, .csv, .tsv, .jsonl, .npz, .npy "
+            "or .json."
+        )
+    crowd, remarks = _crowd_of_table(table, path.name, classes, item)
+    _, before = _read_beside(path)
+    step = Step("read labels", crowd.provenance[-1].settings, {path.name: fingerprint_file(path)})
+    return replace(crowd, provenance=(*before, step)), remarks
+
+
+def _crowd_of_table(
+    table: pl.DataFrame, name: str, classes: Sequence[str] | None, item: str | None
+) -> tuple[CrowdLabels, tuple[str, ...]]:
+    rows = _hard_rows(table, name, classes, item) or read_rows(table, name, item=item)
+    assert rows.classes is not None  # without classes of others, columns are their own
+    names = _in_order(name, list(rows.classes), classes)
+    done = normalise(rows.values, digits=rows.digits)
+    said = (f"{name}: {done.words}.",) if done.words else ()
+    whose = [None] * len(rows.items)
+    if "annotator" in table.columns and len(rows.items) == len(table):
+        whose = table["annotator"].cast(pl.String).to_list()
+    items, item_codes = codes(pl.Series(rows.items, dtype=pl.String))
+    annotators, annotator = codes(pl.Series(whose, dtype=pl.String))
+    columns = [rows.classes.index(one) for one in names]
+    settings = {"rounded": done.words} if done.words else {}
+    step = Step("read labels", {**settings})
+    try:
+        crowd = CrowdLabels(
+            items, annotators, tuple(names), item_codes, annotator, done.probs[:, columns], (step,)
+        )
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+    return crowd, (*rows.remarks, *said)
+
+
+def _hard_rows(
+    table: pl.DataFrame, name: str, classes: Sequence[str] | None, item: str | None
+) -> ItemRows | None:
+    """One class per item as rows; None where the table does not hold just that."""
+    column, guessed = find_items(table, name, item=item)
+    others = [other for other in table.columns if other not in (column, "annotator")]
+    if len(others) != 1 or others[0] not in LABEL_COLUMNS:
+        return None
+    chosen = table[others[0]].cast(pl.String)
+    if chosen.null_count():
+        raise DataError(
+            f"{name}, row {(chosen.is_null().arg_max() or 0) + 1}: {others[0]!r} is empty."
+        )
+    names = list(classes) if classes else sorted_names(chosen.unique().to_list())
+    unknown = chosen.filter(~chosen.is_in(names))
+    if len(unknown):
+        raise DataError(f"{name} has the class {unknown[0]!r}, which is not among those named.")
+    places = np.array([names.index(one) for one in chosen])
+    items = tuple(table[column].cast(pl.String))
+    remarks = (guessed,) if guessed else ()
+    return ItemRows(items, tuple(names), np.eye(len(names))[places], None, remarks)
 
 
 def _beside(path: Path) -> Path:
@@ -180,23 +218,7 @@ def _read_beside(path: Path) -> tuple[NDArray[np.float64], Provenance]:
     return np.array(stored.get("judgments", [])), from_json(stored["provenance"])
 
 
-def _read_table(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    return _with_people(path, read_item_table(path, what="A label file"), classes)
-
-
-def _with_people(
-    path: Path, table: pl.DataFrame, classes: Sequence[str] | None
-) -> tuple[pl.DataFrame, list[str]]:
-    if "annotator" not in table.columns:
-        table = table.with_columns(annotator=pl.lit(None, dtype=pl.String))
-    names = _in_order(
-        path, [name for name in table.columns if name not in ("item", "annotator")], classes
-    )
-    table = table.with_columns(pl.col("annotator").cast(pl.String))
-    return with_numbers(path, table, names), names
-
-
-def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
+def _read_rows(path: Path, classes: Sequence[str] | None) -> pl.DataFrame:
     """Released JSON files: item to a row, or to a list of rows, one per person."""
     try:
         with open_text(path) as file:
@@ -213,12 +235,9 @@ def _read_rows(path: Path, classes: Sequence[str] | None) -> tuple[pl.DataFrame,
             f'{path.name} holds no labels: expected {{"item": [p, …]}} or '
             '{"item": [[p, …], …]} with rows of one length.'
         ) from None
-    names = _named(path, width, classes)
-    table = pl.DataFrame(values, schema=names).with_columns(
-        item=pl.Series([item for item, _ in pairs], dtype=pl.String),
-        annotator=pl.lit(None, dtype=pl.String),
+    return pl.DataFrame(values, schema=_named(path, width, classes)).with_columns(
+        item=pl.Series([item for item, _ in pairs], dtype=pl.String)
     )
-    return table, names
 
 
 def _from_array(path: Path, classes: Sequence[str] | None) -> LabelSet:
@@ -231,10 +250,7 @@ def _from_array(path: Path, classes: Sequence[str] | None) -> LabelSet:
     items = stored.get("items", np.arange(len(probs)))
     names = stored["classes"] if "classes" in stored else _named(path, probs.shape[1], classes)
     step = Step("read labels", {}, {path.name: fingerprint_file(path)})
-    # Predictions stored as float32 miss one by rounding; the rounding is undone, not more.
-    sums = probs.sum(axis=1, keepdims=True)
-    if np.allclose(sums, 1, rtol=0, atol=1e-4):
-        probs = probs / sums
+    probs = normalise(probs).probs
     try:
         return LabelSet(tuple(map(str, items)), tuple(map(str, names)), probs, provenance=(step,))
     except DataError as error:
@@ -248,12 +264,12 @@ def _named(path: Path, width: int, classes: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _in_order(path: Path, found: list[str], classes: Sequence[str] | None) -> list[str]:
+def _in_order(name: str, found: list[str], classes: Sequence[str] | None) -> list[str]:
     if classes is None:
         return found
     if set(classes) != set(found):
         odd = sorted(set(classes) ^ set(found))
         raise DataError(
-            f"{path.name} and the list of classes disagree about {', '.join(map(repr, odd[:5]))}."
+            f"{name} and the list of classes disagree about {', '.join(map(repr, odd[:5]))}."
         )
     return list(classes)

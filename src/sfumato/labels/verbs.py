@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.frames import is_table, to_frame
+from sfumato.frames import is_table
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats import write as write_answers
@@ -25,7 +25,7 @@ from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.describe import describe as describe_judgments
-from sfumato.labels.files import labels_from_table, read_labels, write_labels
+from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.simulate.run import SimulationSettings, run_simulation
@@ -67,7 +67,7 @@ def to_labels(labels: object, *, classes: Sequence[str] | None = None) -> LabelS
         case Judgments():
             return label(labels)
     if is_table(labels):
-        return labels_from_table(to_frame(labels, what="table of labels"), classes=classes)
+        return read_labels(labels, classes=classes)
     raise DataError(
         f"A {type(labels).__name__} holds no labels: give labels, a file of them, or a table with "
         "the column 'item' and one column per class."

@@ -31,6 +31,20 @@ def best_device() -> torch.device:
     return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
 
 
+def device_named(name: str) -> torch.device:
+    """The device of that name, such as ``cpu`` or ``cuda:1``; ``auto`` is the best there is."""
+    if name == "auto":
+        return best_device()
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise DataError(
+            f"There is no device {name!r} that torch can use here. Take 'auto', or 'cpu'."
+        ) from None
+    return device
+
+
 def device_name() -> str:
     """The kind of device, which decides in which order sums are rounded: ``"x86_64 AVX512"``."""
     device = best_device()
@@ -108,6 +122,9 @@ class Examples:
             )
         if self.images.dtype == np.uint8:
             return
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
         bad = ~np.isfinite(self.images).reshape(len(self.items), -1).all(axis=1)
         if bad.any():
             raise DataError(f"The image of item {self.items[int(bad.argmax())]!r} holds NaN.")
@@ -123,13 +140,35 @@ class Examples:
         _, height, width, channels = self.images.shape
         return height, width, channels
 
+    def batches(self, size: int) -> "Iterator[Examples]":
+        """So many at a time, in order: as floats, pixels need four times the memory."""
+        for start in range(0, len(self), size):
+            end = start + size
+            yield type(self)(self.items[start:end], self.images[start:end])
+
     def take(self, items: tuple[str, ...]) -> "Examples":
         """The given items in the given order; an unknown one is an error."""
         place = {item: row for row, item in enumerate(self.items)}
         missing = [item for item in items if item not in place]
         if missing:
             raise DataError(f"Item {missing[0]!r} has no image ({len(missing)} without one).")
-        return Examples(items, self.images[[place[item] for item in items]])
+        return type(self)(items, self.images[[place[item] for item in items]])
+
+
+class VectorExamples(Examples):
+    """Vectors with their ids, as images of one pixel that have a channel per number.
+
+    So every network without convolutions learns them, and each number is normalised on its own.
+
+    >>> VectorExamples(("a",), np.array([[[[5.0, -3.0]]]], np.float32)).image_shape
+    (1, 1, 2)
+    """
+
+    def _check_numbers(self) -> None:
+        bad = ~np.isfinite(self.images).all(axis=(1, 2, 3))
+        if bad.any():
+            item = self.items[int(bad.argmax())]
+            raise DataError(f"The vector of item {item!r} holds NaN, or a number too large to use.")
 
 
 class NormalisedNetwork(nn.Module):
@@ -152,8 +191,15 @@ class NormalisedNetwork(nn.Module):
     def fitted(cls, network: nn.Module, examples: Examples) -> "NormalisedNetwork":
         """With the mean and standard deviation of these examples, a channel each."""
         pixels = as_tensor(examples).double()
-        std = pixels.std(dim=(0, 2, 3), correction=0).clamp_min(1e-6)  # a black channel stays black
-        made = cls(network, pixels.mean(dim=(0, 2, 3)).float(), std.float())
+        mean = pixels.mean(dim=(0, 2, 3))
+        std = pixels.std(dim=(0, 2, 3), correction=0)
+        if isinstance(examples, VectorExamples):
+            # A number that never varied is left alone: divided by nearly nothing, the first item
+            # in which it differs would outweigh everything else.
+            std = std.where(std > 1e-7 * mean.abs(), torch.ones_like(std))
+        else:
+            std = std.clamp_min(1e-6)  # a black channel stays black
+        made = cls(network, mean.float(), std.float())
         # Convolutions on a CPU run up to 1.5 times as fast on this layout.
         return made.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -182,8 +228,10 @@ def probabilities(network: nn.Module, examples: Examples) -> NDArray[np.float32]
     network.eval()
     device = next(network.parameters()).device
     with torch.inference_mode(), precision(device):
-        batches = as_tensor(examples).split(PREDICT_BATCH)
-        rows = [network(batch.to(device)).float().softmax(dim=1) for batch in batches]
+        rows = [
+            network(as_tensor(batch).to(device)).float().softmax(dim=1)
+            for batch in examples.batches(PREDICT_BATCH)
+        ]
     network.train(training)
     return torch.cat(rows).cpu().numpy()
 

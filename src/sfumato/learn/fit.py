@@ -138,7 +138,7 @@ def fit(
     validation = None
     if split.validation:
         validation = examples.take(split.validation), mean.take(split.validation)
-    shown, targets = learnt, _targets(labels, mean, split.train, presentation)
+    shown, targets = learnt, targets_of(labels, split.train, presentation)
     if augmenting is not None:
         shown, targets = with_augmenting(learnt, targets, augmenting)
     return train(
@@ -152,12 +152,11 @@ def fit(
     )
 
 
-def _targets(
-    labels: LabelSet | CrowdLabels,
-    mean: LabelSet,
-    items: tuple[str, ...],
-    presentation: Presentation,
+def targets_of(
+    labels: LabelSet | CrowdLabels, items: tuple[str, ...], presentation: Presentation
 ) -> Targets:
+    """What a network is shown of the labels of the given items."""
+    mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
     match presentation:
         case "fixed":
             return fixed_targets(mean.take(items), items)

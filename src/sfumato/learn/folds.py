@@ -227,15 +227,31 @@ def with_validation(
         raise DataError(
             f"The split has a selection already ({split.selection!r}); start from one without."
         )
+    train, validation = set_aside(split.train, share, strata=strata, rng=rng)
+    return replace(split, train=train, validation=validation, selection="nested")
+
+
+def set_aside(
+    items: Sequence[str],
+    share: float,
+    *,
+    strata: Mapping[str, str] | None = None,
+    rng: np.random.Generator,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The items to learn from, and a share of all, rounded up, to choose on.
+
+    >>> set_aside("abcd", 0.25, rng=np.random.default_rng(0))
+    (('a', 'b', 'c'), ('d',))
+    """
     if not 0 < share < 1:
         raise DataError(
             f"The share to choose on is {share}; it must be above 0 and below 1. For a fixed "
-            'number of epochs use selection="none".'
+            "number of epochs choose nothing."
         )
-    train, validation = _parts(_in_order(split.train), strata, (1 - share, share), rng)
+    train, validation = _parts(_in_order(items), strata, (1 - share, share), rng)
     if strata is not None:
         _require_trained(train, validation, strata, "")
-    return replace(split, train=train, validation=validation, selection="nested")
+    return train, validation
 
 
 def small_data(

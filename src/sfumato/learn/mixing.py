@@ -20,7 +20,7 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.mixing import Curves
 from sfumato.learn.examples import Examples
-from sfumato.learn.recipe import Mixing, Weight
+from sfumato.learn.recipe import Mixing, Per, Weight
 from sfumato.learn.targets import Targets, fixed_targets, one_annotator
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 
@@ -49,7 +49,7 @@ def mix_images(first: Tensor, second: Tensor, coefficient: NDArray[np.float64]) 
     >>> mix_images(light, dark, np.array([0.25])).item()
     0.25
     """
-    share = _like(coefficient, first)[:, None, None, None]
+    share = _like(coefficient, first).reshape(-1, *[1] * (first.ndim - 1))
     return share * first + (1 - share) * second
 
 
@@ -74,6 +74,60 @@ def mix_targets(
     of_first = torch.einsum("nj,nij->ni", second, table)
     of_second = torch.einsum("ni,nij->nj", first, 1 - table)
     return first * of_first + second * of_second
+
+
+def mixup(
+    inputs: Tensor,
+    targets: Tensor,
+    alpha: float,
+    *,
+    per: Per = "batch",
+    rng: np.random.Generator,
+) -> tuple[Tensor, Tensor]:
+    """A batch mixed with itself in another order, inputs and distributions alike (S0-30).
+
+    Inputs may have any shape after the batch: images, vectors, embeddings.
+
+    >>> inputs, targets = mixup(torch.eye(2), torch.eye(2), 1.0, rng=np.random.default_rng(1))
+    >>> bool(torch.equal(inputs, targets)), targets.sum(dim=1)
+    (True, tensor([1., 1.]))
+    """
+    partner = torch.from_numpy(rng.permutation(len(inputs))).to(inputs.device)
+    coefficient = draw_coefficients(Mixing(alpha, per=per), len(inputs), rng=rng)
+    return (
+        mix_images(inputs, inputs[partner], coefficient),
+        mix_targets(targets, targets[partner], coefficient),
+    )
+
+
+def cutmix(
+    images: Tensor, targets: Tensor, alpha: float, *, rng: np.random.Generator
+) -> tuple[Tensor, Tensor]:
+    """One box of each image is another's; distributions are mixed by area (Yun et al., 2019).
+
+    The box has the share 1 − λ of the image, λ ~ Beta(α, α), around a random point, and is cut
+    off at the border; targets are mixed by what is left of it. One box serves the whole batch.
+    """
+    if images.ndim != 4:
+        raise DataError(
+            f"CutMix needs images of shape (images, channels, height, width), not "
+            f"{tuple(images.shape)}; vectors can be mixed by mixup."
+        )
+    partner = torch.from_numpy(rng.permutation(len(images))).to(images.device)
+    height, width = images.shape[2:]
+    side = math.sqrt(1 - draw_coefficients(Mixing(alpha), 1, rng=rng)[0])
+    top, bottom = _stretch(height, side, rng)
+    left, right = _stretch(width, side, rng)
+    mixed = images.clone()
+    mixed[:, :, top:bottom, left:right] = images[partner, :, top:bottom, left:right]
+    kept = 1 - (bottom - top) * (right - left) / (height * width)
+    return mixed, mix_targets(targets, targets[partner], np.full(len(images), kept))
+
+
+def _stretch(length: int, share: float, rng: np.random.Generator) -> tuple[int, int]:
+    """Where a stretch of a side begins and ends: the given share around a random pixel."""
+    centre, half = int(rng.integers(length)), int(length * share) // 2
+    return max(centre - half, 0), min(centre + half, length)
 
 
 def _like(values: NDArray[np.float64], tensor: Tensor) -> Tensor:

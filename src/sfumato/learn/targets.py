@@ -48,7 +48,14 @@ class Targets(Protocol):
         """
 
 
-def fixed_targets(labels: LabelSet, items: Sequence[str]) -> Targets:
+class RowTargets(Targets, Protocol):
+    """Targets whose rows can be drawn one by one, each by a number of its own."""
+
+    def choose(self, rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        """The targets of the given rows where these numbers from [0, 1) are drawn."""
+
+
+def fixed_targets(labels: LabelSet, items: Sequence[str]) -> RowTargets:
     """The same row of probabilities at each presentation (S0-07, S0-08, S0-10 …).
 
     >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.75, 0.25], [0, 1]])
@@ -61,7 +68,7 @@ def fixed_targets(labels: LabelSet, items: Sequence[str]) -> Targets:
     return _Fixed(labels.items, labels.classes, rows, (*labels.provenance, Step("target fixed")))
 
 
-def sampled_targets(labels: LabelSet, items: Sequence[str]) -> Targets:
+def sampled_targets(labels: LabelSet, items: Sequence[str]) -> RowTargets:
     """A fresh one-hot row drawn from each item's distribution at each presentation (S0-09).
 
     >>> labels = LabelSet(("a",), ("cat", "dog"), [[0.75, 0.25]])
@@ -78,7 +85,7 @@ def sampled_targets(labels: LabelSet, items: Sequence[str]) -> Targets:
     )
 
 
-def one_annotator(crowd: CrowdLabels, items: Sequence[str]) -> Targets:
+def one_annotator(crowd: CrowdLabels, items: Sequence[str]) -> RowTargets:
     """One annotator's own distribution, drawn afresh at each presentation (S2-22).
 
     Every judgment of an item is drawn equally often; a person who answered it twice counts
@@ -248,6 +255,9 @@ class _Fixed:
     def draw(self, generator: torch.Generator) -> torch.Tensor:
         return self.rows
 
+    def choose(self, rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        return self.rows[rows]
+
 
 @dataclass(frozen=True, eq=False)
 class _Sampled:
@@ -257,10 +267,14 @@ class _Sampled:
     provenance: Provenance
 
     def draw(self, generator: torch.Generator) -> torch.Tensor:
-        numbers = torch.rand((len(self.items), 1), generator=generator, dtype=torch.float64)
+        numbers = torch.rand(len(self.items), generator=generator, dtype=torch.float64)
+        return self.choose(torch.arange(len(self.items)), numbers)
+
+    def choose(self, rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        ends = self.ends[rows]
         # The first end above the number: a class without mass has an empty stretch.
-        chosen = torch.searchsorted(self.ends, numbers, right=True)  # (items, 1)
-        return torch.zeros(self.ends.shape).scatter_(1, chosen, 1.0)
+        chosen = torch.searchsorted(ends, numbers[:, None], right=True)  # (items, 1)
+        return torch.zeros(ends.shape).scatter_(1, chosen, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +288,10 @@ class _OneAnnotator:
 
     def draw(self, generator: torch.Generator) -> torch.Tensor:
         numbers = torch.rand(len(self.items), generator=generator, dtype=torch.float64)
-        return self.judgments[self.starts + (numbers * self.sizes).long()]
+        return self.choose(torch.arange(len(self.items)), numbers)
+
+    def choose(self, rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        return self.judgments[self.starts[rows] + (numbers * self.sizes[rows]).long()]
 
 
 def _joined(labels: LabelSet, items: Sequence[str]) -> LabelSet:

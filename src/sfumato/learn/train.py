@@ -32,7 +32,7 @@ from sfumato.learn.examples import (
     repeatable,
 )
 from sfumato.learn.mixing import mixed_loss
-from sfumato.learn.networks import build_network
+from sfumato.learn.networks import ImageShape, build_network
 from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.learn.targets import Targets
 
@@ -76,10 +76,19 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
 
 
 def restore_network(
-    recipe: Recipe, examples: Examples, classes: tuple[str, ...], start: Weights
+    name: str,
+    image_shape: ImageShape,
+    classes: tuple[str, ...],
+    start: Weights,
+    device: torch.device | None = None,
 ) -> NormalisedNetwork:
     """The network that ``start`` was taken of, as it was: nothing is learnt."""
-    return _network(recipe, examples, classes, start).to(best_device())
+    inner = build_network(name, classes=len(classes), image_shape=image_shape, seed=0)
+    channels = torch.ones(image_shape[2])
+    network = NormalisedNetwork(inner, channels, channels.clone())
+    network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    _put_weights(network, name, classes, start)
+    return network.to(device or best_device())
 
 
 def train(
@@ -91,6 +100,7 @@ def train(
     watch: Examples | None = None,
     start: Weights | None = None,
     mixing: Mixing | None = None,
+    device: torch.device | None = None,
     after_epoch: AfterEpoch = lambda epoch, network: None,
 ) -> TrainedNetwork:
     """Fit a network to targets by soft cross-entropy, −Σ_c p(c|x) log q(c|x) (S0-23).
@@ -99,14 +109,15 @@ def train(
     predictions of these images after every epoch, in evaluation mode, for data maps (S4-34).
     ``start`` are the weights of a trained network to go on from, its normalisation of pixels
     included (S0-27); left out, they are drawn with the recipe's seed. ``mixing`` mixes every
-    batch anew over all training items (S2-55), after the recipe's augmentation.
+    batch anew over all training items (S2-55), after the recipe's augmentation. ``device`` is
+    the best there is, unless told otherwise.
     """
     if examples.items != targets.items:
         raise DataError("Examples and targets are about different items; join them by id first.")
     _check_validation(recipe, validation)
     if mixing is not None:
         mixing = _checked_mixing(recipe, mixing, targets.classes)
-    device = best_device()
+    device = device or best_device()
     if device.type == "cpu":
         keep_freed_memory()
     generator = torch.Generator().manual_seed(recipe.seed)
@@ -244,19 +255,25 @@ def _network(
         recipe.network, classes=len(classes), image_shape=examples.image_shape, seed=recipe.seed
     )
     network = NormalisedNetwork.fitted(inner, examples)
-    if start is None:
-        return network
+    if start is not None:
+        _put_weights(network, recipe.network, classes, start)
+    return network
+
+
+def _put_weights(
+    network: NormalisedNetwork, name: str, classes: tuple[str, ...], start: Weights
+) -> None:
     needed = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     given = {name: array.shape for name, array in start.items()}
     if needed != given:
         names = needed.keys() | given.keys()
         odd = min(name for name in names if needed.get(name) != given.get(name))
         raise DataError(
-            f"The weights to start from are not those of {recipe.network!r} for {len(classes)} "
+            f"The weights to start from are not those of {name!r} for {len(classes)} "
             f"classes: {odd!r} has the shape {given.get(odd)}, but {needed.get(odd)} is needed."
         )
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in start.items()})
-    return network
+    # the copy is writable, as torch wants it
+    network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in start.items()})
 
 
 def _optimizer(recipe: Recipe, network: nn.Module) -> torch.optim.Optimizer:

@@ -405,7 +405,7 @@ def other_items(pilots: Sequence[PilotStudy]) -> tuple[str, ...]:
     return (
         f"The pilots are about different items: {each}, {len(set.intersection(*asked)):,} of them "
         "shared. Harder items make the people of one form look noisier; compare forms on the "
-        "same items (--shared).",
+        "shared items only.",
     )
 
 

@@ -24,7 +24,6 @@ from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.question import Kind
 from sfumato.names import find
 from sfumato.planning.information import FORMS, AskedForm
-from sfumato.scores import Estimate
 from sfumato.stats import Interval, bootstrap_statistics, percentile_interval
 
 Utility = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -92,11 +91,6 @@ def assumed_cost(form: str, *, classes: int, kept: int = 2, each: float = 1.0) -
     inputs = {"soft": classes, "yes-no-unsure": classes, "sparse": kept, "top-class": kept}
     at = kept if form in WITH_KEPT else None
     return Cost(form, inputs.get(form, 1) * each, "hard labels", kept=at, source="assumed")
-
-
-def assumed_costs(*, classes: int, kept: int = 2, each: float = 1.0) -> dict[str, Cost]:
-    """``assumed_cost`` of every form."""
-    return {form: assumed_cost(form, classes=classes, kept=kept, each=each) for form in FORMS}
 
 
 def total_cost(cost: Cost, *, items: int, people: int = 1, answers: int | None = None) -> float:
@@ -275,71 +269,6 @@ def kept_classes(judgments: Judgments) -> int | None:
             return None
         case _:
             assert_never(question.kind)
-
-
-def measured_costs(
-    pilots: Sequence[Judgments | Comparisons],
-    forms: Sequence[str],
-    *,
-    by: Middle = "median",
-    rng: np.random.Generator,
-    draws: int = 1000,
-) -> dict[str, Cost]:
-    """The measured cost of each named form; a form without data is an error."""
-    for form in forms:
-        find(FORMS, form, what="form of answer")
-    by_form = {_form_of(answers): answers for answers in pilots}
-    if len(by_form) < len(pilots):
-        raise DataError(
-            "Two pilots hold answers of the same form; hand over one of each, or measure them "
-            "one by one."
-        )
-    missing = [form for form in forms if form not in by_form]
-    if missing:
-        raise DataError(
-            f"The pilot holds no answers of the form {missing[0]!r}, so their cost cannot be "
-            "measured; collect some, or give a cost."
-        )
-    return {form: measured_cost(by_form[form], by=by, rng=rng, draws=draws) for form in forms}
-
-
-def performance_by_seconds(
-    scores: Sequence[Estimate], seconds: Mapping[str, float]
-) -> pl.DataFrame:
-    """Scores beside the seconds that their arm's labels took (S2-39): what the report draws.
-
-    Columns ``arm``, ``seconds``, ``metric``, ``value``, ``low``, ``high``, of all items against
-    people. ``seconds`` holds the total of every arm, as ``total_cost`` gives it. Where there are
-    several networks, their name is part of the arm's.
-    """
-    shown = [score for score in scores if score.stratum == "all" and score.against == "people"]
-    if not shown:
-        raise DataError("There are no scores of all items against people, so nothing to compare.")
-    for score in shown:
-        if score.arm not in seconds:
-            raise DataError(
-                f"The arm {score.arm!r} has scores but no seconds; say how long its labels took."
-            )
-        if not (isfinite(seconds[score.arm]) and seconds[score.arm] > 0):
-            raise DataError(
-                f"The labels of the arm {score.arm!r} took {seconds[score.arm]:g} seconds; give a "
-                "number above zero."
-            )
-    several = len({score.network for score in shown}) > 1
-    rows = [
-        (
-            f"{score.arm} ({score.network})" if several else score.arm,
-            float(seconds[score.arm]),
-            score.metric,
-            score.value,
-            score.low,
-            score.high,
-        )
-        for score in shown
-    ]
-    numbers = dict.fromkeys(("value", "low", "high"), pl.Float64())
-    schema = {"arm": pl.String(), "seconds": pl.Float64(), "metric": pl.String(), **numbers}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _form_of(answers: Judgments | Comparisons) -> str:

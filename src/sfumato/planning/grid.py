@@ -45,11 +45,6 @@ Origin = Literal["true", "mean"]
 them together are the truth, or the mean of the points, as PCA is mostly done."""
 
 
-def pca_similarity(points: Floats, kept: int, *, origin: Origin = "true") -> Floats:
-    """Cosines between points of which only the first ``kept`` principal components are known."""
-    return cosines(_codes(points, origin)[:, :kept])
-
-
 def pca_curve(points: Floats, *, origin: Origin = "true") -> Floats:
     """ρ with the true cosines for 1, 2, … components, to as many as the points have (S1-F2).
 
@@ -353,11 +348,6 @@ def kept_curves(table: pl.DataFrame) -> pl.DataFrame:
     tasks = found.select("panel").unique(maintain_order=True).with_row_index("task")
     drawn = pl.concat(told).join(tasks, on="panel", maintain_order="left")
     return drawn.sort("task", "series", "x", maintain_order=True).drop("task")
-
-
-def by_form(table: pl.DataFrame) -> pl.DataFrame:
-    """ρ of every world by form, for ``figures.boxes``: columns ``group``, ``value``."""
-    return table.select(_named("form", "kept").alias("group"), value="rho")
 
 
 def mean_over_seeds(table: pl.DataFrame, by: Sequence[str], column: str) -> pl.DataFrame:

@@ -176,26 +176,6 @@ def ratio(form: str, *, items: int, classes: int, **options: Unpack[Options]) ->
     return information(form, items=items, classes=classes, **options).ratio
 
 
-def count_constraints(labels: NDArray[np.float64]) -> int:
-    """The constraints that real labels hold: unequal pairs in every row and every column.
-
-    ``labels`` is (items, classes); NaN means the class was not asked about. Only equal values
-    tie, so round what was computed before.
-
-    >>> count_constraints(np.array([[0.7, 0.2, 0.1], [0.1, 0.9, 0.0], [1.0, 0.0, 0.0]]))
-    16
-    """
-    table = np.asarray(labels, dtype=np.float64)
-    if table.ndim != 2:
-        raise DataError(f"The labels have shape {table.shape}; expected a row an item.")
-    groups = [np.unique(line[~np.isnan(line)], return_counts=True)[1] for line in _lines(table)]
-    return int(sum(_unequal(*sizes.tolist()) for sizes in groups))
-
-
-def _lines(table: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    return [*table, *table.T]
-
-
 def _unequal(*groups: int | Fraction) -> int | Fraction:
     """Pairs from different groups: (m² - Σ g²)/2 among m = Σ g."""
     pairs = Fraction(sum(groups) ** 2 - sum(group**2 for group in groups), 2)
@@ -409,11 +389,6 @@ def noisy(count: float, flipped: float, rule: str = "linear") -> float:
             f"The share of flipped answers is {flipped}; give 0 to 0.5, where answers are guesses."
         )
     return float(count * find(NOISE, rule, what="noise rule")(flipped))
-
-
-def noisy_ratio(known: Information, flipped: float, rule: str = "linear") -> float:
-    """The information ratio with a share of the answers flipped."""
-    return noisy(known.constraints, flipped, rule) / known.possible
 
 
 def stochastic_ratio(chances: NDArray[np.float64], possible: int) -> float:

@@ -8,13 +8,14 @@ rather than filled with a guess.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from sfumato.judgments.judgments import COLUMNS, Judgments
+from sfumato.judgments.judgments import ABOUT_COLUMNS, COLUMNS, Judgments
 from sfumato.judgments.quality import Ledger, times
+from sfumato.judgments.question import QUESTIONS
 from sfumato.labels.agreement import Agreement
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import concentration, entropy
@@ -34,22 +35,6 @@ SectionName = Literal[
     "licence",
     "maintenance",
 ]
-
-ABOUT_COLUMNS: dict[str, str] = {
-    "item": "id of the item",
-    "annotator": "pseudonym of who answered; empty where not recorded",
-    "answer": "the answer as it was given, JSON",
-    "repaired": "the answer after a named repair, JSON; the one as given stays",
-    "seconds": "seconds the answer took",
-    "input_seconds": "seconds to each input, JSON",
-    "order": "place in the session, from 1",
-    "at": "time of the answer, ISO 8601",
-    "view": "why it was shown: first, repeat, check or practice",
-    "gold": "the class known to be right, where one is",
-    "completed": "whether the session reached its end",
-    "simulated": "true where a simulated person answered; empty for people",
-}
-"""What the columns of judgments hold."""
 
 MOST_REASONS = 5
 """How many reasons are listed one by one; the rest are counted together."""
@@ -147,13 +132,8 @@ def _collection(
 ) -> list[Entry]:
     found = []
     if judgments is not None:
-        question, table = judgments.question, judgments.table
-        found.append(
-            _counted(
-                "What was asked?",
-                f"“{question.wording}” ({question.kind}, version {question.version}).",
-            )
-        )
+        table = judgments.table
+        found.append(_counted("What was asked?", question_asked(judgments)))
         people = f"{len(judgments.annotators):,}" if judgments.annotators else "Not recorded which"
         shown = ", ".join(
             f"{view} views {number:,}" for view, number in sorted(Counter(table["view"]).items())
@@ -182,6 +162,25 @@ def _collection(
             )
         )
     return found
+
+
+WITHOUT_WORDING = ("crowd", "peerannot", "cleanlab", "label-studio", "potato", "counts")
+"""Formats of others that hold answers and not the words of the question."""
+
+
+def question_asked(judgments: Judgments) -> str:
+    """What annotators were asked, in the words they read, or that nobody wrote it down.
+
+    A file from elsewhere tells the form of the answers alone; the preset that stands for the form
+    inside is not what people read.
+    """
+    question = judgments.question
+    read = {f"read {name}" for name in WITHOUT_WORDING}
+    foreign = bool(judgments.provenance) and judgments.provenance[0].name in read
+    preset = question.wording == QUESTIONS[question.kind].wording
+    if not question.wording or (foreign and preset):
+        return f"Not recorded; the answers are of the form {question.kind}."
+    return f"“{question.wording}” ({question.kind}, version {question.version})."
 
 
 def _bias(judgments: Judgments | None) -> list[Entry]:
@@ -359,31 +358,6 @@ def open_questions(sheet: Datasheet) -> list[str]:
         for entry in getattr(sheet, section)
         if entry.answer is None
     ]
-
-
-def to_structure(sheet: Datasheet) -> dict[str, Any]:
-    """The sheet as plain dicts and lists, ready for JSON or an HTML template that escapes text.
-
-    ``title``, ``simulated``, ``warning`` (a sentence or empty), ``open`` (how many questions),
-    ``sections``: ``name``, ``title``, ``entries``: ``question``, ``answer`` or None, ``counted``.
-    """
-    return {
-        "title": sheet.title,
-        "simulated": sheet.simulated,
-        "warning": SIMULATED if sheet.simulated else "",
-        "open": len(open_questions(sheet)),
-        "sections": [
-            {
-                "name": section,
-                "title": section.capitalize(),
-                "entries": [
-                    {"question": entry.question, "answer": entry.answer, "counted": entry.counted}
-                    for entry in getattr(sheet, section)
-                ],
-            }
-            for section in get_args(SectionName)
-        ],
-    }
 
 
 def to_markdown(sheet: Datasheet) -> str:

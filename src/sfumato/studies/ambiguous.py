@@ -45,13 +45,10 @@ def load_pictures(
     """The pictures of a data set, or of a folder or zip archive with its table; or one split."""
     if data is not None:
         if images is not None or table is not None:
-            raise DataError("Give either a data set (--data) or pictures (--images, --table).")
+            raise DataError("Give either a data set, or images with their table, not both.")
         found = find(PICTURES, data, what="data set of pictures")()
     elif images is None or table is None:
-        raise DataError(
-            "Give a data set (--data), or pictures (--images) with the table of their items and "
-            "labels (--table)."
-        )
+        raise DataError("Give a data set, or images with the table of their items and labels.")
     else:
         found = load_own(images, table)
     return found if split is None else found.in_split(split)

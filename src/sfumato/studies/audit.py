@@ -30,18 +30,16 @@ from sfumato.evaluation.cartography import (
 from sfumato.evaluation.duplicates import Pictures
 from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
 from sfumato.evaluation.score import leaderboard, leaderboard_table
-from sfumato.evaluation.strata import strata_of
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy, top_probability
+from sfumato.labels.signals import Spread, entropy, spread_of, strata_of, top_probability
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
 from sfumato.reporting.draw import Drawing, save
 from sfumato.reporting.figures import curves
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, write
 from sfumato.reporting.text import Finding, count, interval
 from sfumato.scores import Estimate, Estimates, as_rows, source_text, with_interval
 from sfumato.studies.audit_sources import (
@@ -50,6 +48,7 @@ from sfumato.studies.audit_sources import (
     GivenFiles,
     check_sources,
     read_files,
+    source_name,
 )
 from sfumato.studies.data import Findings
 from sfumato.studies.measures.doubt import (
@@ -261,12 +260,31 @@ def _about_people(files: AuditFiles) -> AuditPart | None:
         text = f"{one.name.capitalize()} between people: {one.value:.3f} "
         text += f"{interval(one.low, one.high)} on {one.n:,} items."
         sentences.append(Finding(text, "found"))
+    if given.made is not None:
+        sentences += _doubt_or_disagreement(spread_of(given.made.crowd))
     single = int((given.people.weight == 1).sum())
     if single:
         text = f"{count(single, 'item')} with a single judgment cannot be disputed by it."
         sentences.append(Finding(text, "caution"))
     tables = {**found.tables, "strata": sections.strata_rows(Estimates.of(rows))}
     return AuditPart("People", Findings(rows, tables), sentences)
+
+
+def _doubt_or_disagreement(spread: Spread) -> list[Finding]:
+    """Whether spread labels come from people who hedge, or from people who differ."""
+    several = spread.answers > 1
+    if not several.any():
+        return []
+    disputed, items = int(spread.disputed.sum()), int(several.sum())
+    return [
+        Finding(
+            f"People's answers differ on {disputed:,} of {items:,} items that two or more answered "
+            f"({disputed / items:.1%}). Of the entropy, {spread.doubt[several].mean():.3f} nats "
+            "are doubt within single answers and "
+            f"{spread.disagreement[several].mean():.3f} disagreement between people.",
+            "found",
+        )
+    ]
 
 
 def _agreement(files: AuditFiles) -> dict[str, Agreement]:
@@ -429,7 +447,7 @@ def _about_data_map(files: AuditFiles) -> AuditPart | None:
     if given.watched is None:
         return None
     if learnt is None:
-        remark = "A data map needs labels: give --labels or --original too."
+        remark = "A data map needs labels: give labels or original labels too."
         return AuditPart("Learning", remarks=[remark])
     found = learnt.found
     blank, draws = _watched_row(given), files.settings.draws
@@ -524,11 +542,11 @@ def _doubtful_pictures(
 def _draft_sheet(sources: AuditSources, files: AuditFiles) -> Datasheet | None:
     """A draft: what can be counted is, the rest are questions to the owner."""
     given = files.given
-    path = sources.labels or sources.judgments
-    if given.people is None or path is None:
+    if given.people is None:
         return None
+    source = sources.judgments if sources.labels is None else sources.labels
     return datasheet_of(
-        path.stem,
+        Path(source_name(source, "labels")).stem,
         given.people,
         judgments=given.judgments,
         ledger=None if given.made is None else given.made.ledger,

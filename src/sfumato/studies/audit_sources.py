@@ -1,7 +1,7 @@
 """Read the files that somebody was handed, all of them optional, over the same classes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -12,19 +12,20 @@ from sfumato.data import ImageSet, load_own
 from sfumato.errors import DataError, SfumatoError
 from sfumato.evaluation.cartography import check_watched
 from sfumato.evaluation.predictions import (
-    Scale,
+    Kind,
+    load_original,
+    load_predictions,
     other_class_order,
-    read_original,
-    read_predictions,
+    require_same_classes,
 )
 from sfumato.evaluation.score import Missing, join
-from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.make import LabellingResult, LabelSettings, make_labels
+from sfumato.labels.verbs import to_judgments
 
 Watched = NDArray[np.floating]  # (seeds, epochs, items, classes)
 
@@ -34,19 +35,26 @@ TARGETS = ("original", "majority", "soft")
 
 @dataclass(frozen=True)
 class AuditSources:
-    """The files; all are optional, but one must be there."""
+    """The files; all are optional, but one must be there.
 
-    labels: Path | None = None
-    judgments: Path | None = None
+    Labels, judgments, original labels and predictions may also be in memory, as what they are or
+    as tables.
+    """
+
+    labels: object = None
+    judgments: object = None
     """Instead of ``labels``, with what only judgments tell: times, unsure marks."""
-    format: str = "sfumato"
+    format: str | None = None
+    """What kind of file the judgments are; guessed where nobody says."""
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    """What is said about the file of judgments: columns, question, renames."""
     recipe: str | None = None
     """How one judgment becomes a label; by default the one that uses all that was asked."""
-    original: Path | None = None
+    original: object = None
     images: Path | None = None
     table: Path | None = None
-    predictions: tuple[tuple[str, Path], ...] = ()
-    """Name and file; several files of one name are seeds."""
+    predictions: tuple[tuple[str, object], ...] = ()
+    """Name and source; several of one name are seeds."""
     dynamics: Path | None = None
 
 
@@ -56,7 +64,7 @@ class AuditSettings:
 
     classes: tuple[str, ...] | None = None
     """The order of columns and class numbers that a file does not name."""
-    scale: Scale = "probabilities"
+    kind: Kind = "probabilities"
     missing: Missing = "error"
     near: bool = True
     """Whether near duplicates are sought too."""
@@ -92,40 +100,38 @@ def _is_named(text: str) -> bool:
 
 def check_sources(sources: AuditSources) -> None:
     """Refuse files that cannot be audited, alone or together, with what to give instead."""
-    if not any((sources.labels, sources.judgments, sources.images, sources.dynamics)):
-        more = " or ".join(
-            name
-            for name, given in (
-                ("--original", sources.original),
-                ("--predictions", sources.predictions),
-            )
-            if given
-        )
+    people = sources.labels is not None or sources.judgments is not None
+    dynamics = sources.dynamics is not None
+    if not people and sources.images is None and not dynamics:
+        held = {"Original labels": sources.original, "Predictions": sources.predictions}
+        given = [name for name, source in held.items() if source]
         raise DataError(
             (
-                f"{more} needs something to be held against. "
-                if more
+                f"{' and '.join(given)} need something to be held against. "
+                if given
                 else "There is nothing to audit. "
             )
-            + "Give people's labels (--labels) or judgments (--judgments), pictures (--images with "
-            "--table), or what models believed while they learnt (--dynamics)."
+            + "Give people's labels or judgments, images with their table, or dynamics: what "
+            "models believed while they learnt."
         )
-    if sources.labels and sources.judgments:
-        raise DataError("--labels and --judgments are both given; labels are made from judgments.")
+    if sources.labels is not None and sources.judgments is not None:
+        raise DataError("Labels and judgments are both given; labels are made from judgments.")
     if (sources.images is None) != (sources.table is None):
-        raise DataError("--images and --table go together: pictures, and their items and labels.")
-    people = sources.labels or sources.judgments
+        raise DataError("Images and a table go together: pictures, and their items and labels.")
     if sources.predictions and not people:
+        raise DataError("Predictions are held against people's labels; give labels or judgments.")
+    if sources.recipe and sources.judgments is None:
+        raise DataError("A recipe makes labels from judgments; give the judgments.")
+    if sources.original is not None and not people and not dynamics:
         raise DataError(
-            "--predictions are held against people's labels; give them too (--labels, --judgments)."
+            "Original labels are held against people's labels, or are the target of a data map; "
+            "give labels, judgments or dynamics."
         )
-    if sources.recipe and not sources.judgments:
-        raise DataError("--recipe makes labels from judgments; give the judgments (--judgments).")
-    if sources.original and not people and not sources.dynamics:
-        raise DataError(
-            "--original is held against people's labels (--labels, --judgments) or is the target "
-            "of a data map (--dynamics); give one of these."
-        )
+
+
+def source_name(source: object, what: str) -> str:
+    """The name of a file; of anything in memory ``what`` it is."""
+    return Path(source).name if isinstance(source, str | Path) else what
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +167,7 @@ def read_files(sources: AuditSources, settings: AuditSettings) -> GivenFiles:
         made = make_labels(judgments, LabelSettings(recipe, seed=settings.seed))
         people = made.labels
     if people is not None and not len(people):
-        raise DataError(f"{(sources.labels or sources.judgments)} holds no items.")
+        raise DataError(f"{source_name(sources.labels, 'The table of labels')} holds no items.")
     classes = settings.classes if people is None else people.classes
     pictures = _read_pictures(sources, classes)
     classes = classes or (None if pictures is None else pictures.classes)
@@ -169,11 +175,15 @@ def read_files(sources: AuditSources, settings: AuditSettings) -> GivenFiles:
     original = None if pictures is None else pictures.original()
     if sources.original is not None:
         assert classes is not None  # people or dynamics are there
-        original = read_original(sources.original, classes=classes, unnamed=settings.classes)
+        name = source_name(sources.original, "original labels")
+        original = load_original(
+            sources.original, name=name, classes=classes, unnamed=settings.classes
+        )
     if original is not None and people is not None:
-        place = sources.original or sources.table
-        assert place is not None
-        strict = settings.missing if sources.original else "leave out"
+        place = source_name(
+            sources.table if sources.original is None else sources.original, "original labels"
+        )
+        strict = settings.missing if sources.original is not None else "leave out"
         _require_shared(place, people, original, strict, remarks)
     models, targets = _read_models(sources, settings, people, remarks)
     source = "" if sources.images is None else sources.images.name
@@ -200,17 +210,24 @@ def _read_models(
     models: dict[str, LabelSet] = {}
     targets: dict[str, list[LabelSet]] = {}
     names = [name for name, _ in sources.predictions]
-    for at, (name, path) in enumerate(sources.predictions):
+    for at, (name, source) in enumerate(sources.predictions):
         assert people is not None
-        model = read_predictions(
-            path, classes=people.classes, unnamed=settings.classes, scale=settings.scale
+        told = source_name(source, name)
+        loaded = load_predictions(
+            source,
+            name=told,
+            classes=people.classes,
+            items=people.items,
+            unnamed=settings.classes,
+            kind=settings.kind,
         )
-        human, model = _joined(path, people, model, settings.missing)
+        require_same_classes(told, loaded.labels, people.classes)
+        remarks += loaded.remarks
+        human, model = _joined(told, people, loaded.labels, settings.missing)
         if len(human) < len(people):
-            remarks.append(f"{path.name} covers {len(human):,} of {len(people):,} labelled items.")
-        by_position = model.provenance[-1].settings.get("classes") == "by position"
-        if by_position and (doubt := other_class_order(human, model)):
-            remarks.append(f"{path.name}: {doubt}")
+            remarks.append(f"{told} covers {len(human):,} of {len(people):,} labelled items.")
+        if loaded.by_position("classes") and (doubt := other_class_order(human, model)):
+            remarks.append(f"{told}: {doubt}")
         called = name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
         models[called] = model
         if name in TARGETS:
@@ -222,16 +239,17 @@ def _read_judgments(
     sources: AuditSources, settings: AuditSettings, remarks: list[str]
 ) -> Judgments:
     assert sources.judgments is not None
-    found = read(sources.judgments, sources.format, ReadOptions(classes=settings.classes))
-    if not isinstance(found, Judgments):
-        raise DataError(
-            f"{sources.judgments.name} holds {type(found).__name__}, which are not about the "
-            "classes of single items; an audit reads judgments of items."
+    if isinstance(sources.judgments, Judgments):
+        found = sources.judgments
+    else:
+        found = to_judgments(
+            sources.judgments,
+            format=sources.format,
+            options=replace(sources.reading, classes=settings.classes),
         )
     if found.rejected:
         remarks.append(
-            f"Rows set aside: {len(found.rejected):,}, the first in {found.rejected[0]}. "
-            "`sfumato describe` lists the reasons."
+            f"Rows set aside: {len(found.rejected):,}, the first in {found.rejected[0]}."
         )
     return found
 
@@ -283,24 +301,23 @@ def _read_dynamics(
 
 
 def _require_shared(
-    path: Path, people: LabelSet, original: LabelSet, missing: Missing, remarks: list[str]
+    name: str, people: LabelSet, original: LabelSet, missing: Missing, remarks: list[str]
 ) -> None:
     known = set(original.items)
     lacking = [item for item in people.items if item not in known]
     if lacking and (missing == "error" or len(lacking) == len(people)):
         raise DataError(
-            f"{path.name}: item {lacking[0]!r} has no original label ({len(lacking)} of "
-            f"{len(people)} have none). Add it, or compare the items that both have "
-            "(--shared-items)."
+            f"{name}: item {lacking[0]!r} has no original label ({len(lacking)} of "
+            f"{len(people)} have none). Add it, or compare the shared items only."
         )
     if lacking:
-        remarks.append(f"{path.name} has no original label of {len(lacking):,} labelled items.")
+        remarks.append(f"{name} has no original label of {len(lacking):,} labelled items.")
 
 
 def _joined(
-    path: Path, people: LabelSet, model: LabelSet, missing: Missing
+    name: str, people: LabelSet, model: LabelSet, missing: Missing
 ) -> tuple[LabelSet, LabelSet]:
     try:
         return join(people, model, missing)
     except DataError as error:
-        raise DataError(f"{path.name}: {error}") from None
+        raise DataError(f"{name}: {error}") from None

@@ -75,7 +75,7 @@ def _as_pretrained(
             "An arm is tested as pretrained, but the study has no pretraining; give it one, or "
             "leave the arm out."
         )
-    return restore_network(recipe, examples, target.labels.classes, start)
+    return restore_network(recipe.network, examples.image_shape, target.labels.classes, start)
 
 
 def _spoilt(

@@ -5,7 +5,7 @@ people (CIFAR-10S), and mixes of them were judged too (H-Mix). Only those label 
 the arms and tests of a study name, and every file is read once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from sfumato.data import DATASETS, ImageSet, load, load_split, locate, official_
 from sfumato.errors import DataError
 from sfumato.evaluation.corruptions import corrupt
 from sfumato.evaluation.predictions import read_predictions
-from sfumato.judgments.formats import read
 from sfumato.judgments.formats.datasets import CIFAR10, read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.tables import load_array
@@ -28,13 +27,13 @@ from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.mixed import mix_named
 from sfumato.labels.alter import in_fill, majority_labels, smooth
 from sfumato.labels.build import RECIPES, build
-from sfumato.labels.build.distances import ClassDistances, confusion_distances
+from sfumato.labels.build.distances import confusion_distances
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.mixing import percepts_of
 from sfumato.labels.simulate.run import SimulationSettings, run_simulation
-from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData
+from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData, needed_folder, read_as, read_judgments
 from sfumato.studies.study import FurtherSets, Study
 
 if TYPE_CHECKING:
@@ -294,39 +293,6 @@ def read_stored(folder: Path | None, classes: Sequence[str]) -> dict[str, LabelS
         )
         for name, file in STORED.items()
     }
-
-
-def read_as(
-    judgments: Judgments, recipes: Mapping[str, str], distances: ClassDistances | None = None
-) -> dict[str, CrowdLabels]:
-    """The judgments as each of the named recipes reads them, every recipe once.
-
-    ``distances`` are for recipes that share mass out by similarity.
-    """
-    made = {
-        recipe: build(
-            judgments,
-            recipe,
-            distances=distances if "distances" in RECIPES[recipe].takes else None,
-        ).crowd
-        for recipe in dict.fromkeys(recipes.values())
-    }
-    return {name: made[recipe] for name, recipe in recipes.items()}
-
-
-def read_judgments(path: Path, format_name: str, options: ReadOptions | None = None) -> Judgments:
-    """What people said of single items; a file of anything else is an error."""
-    found = read(path, format_name, options or ReadOptions())
-    if not isinstance(found, Judgments):
-        raise DataError(f"{path} holds no judgments of single items, which a study needs.")
-    return found
-
-
-def needed_folder(folder: Path | None, what: str) -> Path:
-    """The folder of data sets, or an error that says what it is needed for."""
-    if folder is None:
-        raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of data sets.")
-    return folder
 
 
 def _test_images(folder: Path | None) -> ImageSet:

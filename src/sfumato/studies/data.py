@@ -7,6 +7,7 @@ become ``TrainingRun`` records; measures turn data and predictions into ``Findin
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,11 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
+from sfumato.judgments.formats import read
+from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
+from sfumato.labels.build import RECIPES, build
+from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import Percepts
 from sfumato.learn.folds import Split
@@ -313,3 +318,39 @@ def join_findings(found: Sequence[Findings], study: str) -> Findings:
         tables,
         {item: image for one in found for item, image in one.pictures.items()},
     )
+
+
+# What the loaders of all sources share.
+
+
+def read_as(
+    judgments: Judgments, recipes: Mapping[str, str], distances: ClassDistances | None = None
+) -> dict[str, CrowdLabels]:
+    """The judgments as each of the named recipes reads them, every recipe once.
+
+    ``distances`` are for recipes that share mass out by similarity.
+    """
+    made = {
+        recipe: build(
+            judgments,
+            recipe,
+            distances=distances if "distances" in RECIPES[recipe].takes else None,
+        ).crowd
+        for recipe in dict.fromkeys(recipes.values())
+    }
+    return {name: made[recipe] for name, recipe in recipes.items()}
+
+
+def read_judgments(path: Path, format_name: str, options: ReadOptions | None = None) -> Judgments:
+    """What people said of single items; a file of anything else is an error."""
+    found = read(path, format_name, options or ReadOptions())
+    if not isinstance(found, Judgments):
+        raise DataError(f"{path} holds no judgments of single items, which a study needs.")
+    return found
+
+
+def needed_folder(folder: Path | None, what: str) -> Path:
+    """The folder of data sets, or an error that says what it is needed for."""
+    if folder is None:
+        raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of data sets.")
+    return folder

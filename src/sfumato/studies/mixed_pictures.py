@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.data.images import ImageSet, resize
+from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.judgments.formats.writing import write_beside
+from sfumato.items.pictures import resize
+from sfumato.judgments.formats.own import write_beside
 from sfumato.judgments.mixed import Mix, mixed_images, write_mixes
 from sfumato.provenance import Setting, Step
 

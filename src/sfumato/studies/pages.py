@@ -9,12 +9,12 @@ from pathlib import Path
 
 from sfumato.names import find
 from sfumato.reporting.draw import Drawing, save
-from sfumato.reporting.page import Page, Section, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Origin, Page, Section, Table, write
 from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
+from sfumato.studies.study import Study
 from sfumato.studies.verdicts import KINDS
 
 SectionMaker = Callable[[RunFolder], Section | None]
@@ -56,13 +56,45 @@ SECTIONS: dict[str, SectionMaker] = {
 }
 """All sections in the order in which a report has them."""
 
+OF_MEASURE: dict[str, str] = {
+    "leaderboard": "rescore",
+    **dict.fromkeys(
+        (
+            "whose_answers",
+            "mixes_seen",
+            "single_mixes",
+            "class_pairs",
+            "mixes_confidence",
+            "repeats",
+            "half_and_half",
+            "other_classes",
+        ),
+        "mixed_answers",
+    ),
+    **dict.fromkeys(
+        (
+            "simulated",
+            "recovered",
+            "dimensionality",
+            "wrong_answers",
+            "sparsity",
+            "preferences",
+            "losses",
+        ),
+        "worlds",
+    ),
+}
+"""Sections of one kind of study, and the measure that such a study has; others are not asked for
+them. All other sections look for themselves whether there is something for them."""
+
 HEADLINE = ("cross_entropy", "accuracy")
 
 
 def study_page(run: RunFolder) -> Page:
     """The page of a run, from its files alone."""
-    names = run.study.sections or tuple(SECTIONS)
-    made = [find(SECTIONS, name, what="section of a report")(run) for name in names]
+    made = [
+        find(SECTIONS, name, what="section of a report")(run) for name in sections_of(run.study)
+    ]
     made.append(_failed(run))  # whatever sections a study chooses
     return Page(
         title=run.study.title,
@@ -70,6 +102,13 @@ def study_page(run: RunFolder) -> Page:
         summary=tuple(summary(run)),
         sections=tuple(section for section in made if section is not None),
         how=Origin(settings={"study": run.settings, "versions": dict(run.info["versions"])}),
+    )
+
+
+def sections_of(study: Study) -> tuple[str, ...]:
+    """The sections that a study names, or else all that its measures may have something for."""
+    return study.sections or tuple(
+        name for name in SECTIONS if name not in OF_MEASURE or OF_MEASURE[name] in study.measures
     )
 
 

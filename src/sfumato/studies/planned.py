@@ -51,8 +51,7 @@ from sfumato.reporting.figures.worlds import (
     preference_maps,
     rho_maps,
 )
-from sfumato.reporting.page import Block, Page, Section, Text, write
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, write
 from sfumato.reporting.text import Finding
 
 PACKAGES = ("sfumato", "numpy", "scipy", "polars")

@@ -14,8 +14,15 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.reporting.page import Page, Section, Text, duration, markdown_table, render_markdown
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import (
+    Page,
+    Section,
+    Table,
+    Text,
+    duration,
+    markdown_table,
+    render_markdown,
+)
 from sfumato.scores import Estimate
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder

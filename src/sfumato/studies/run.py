@@ -24,6 +24,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats import write as write_judgments
 from sfumato.labels.files import write_labels
 from sfumato.learn.examples import device_name
+from sfumato.learn.model import Model, plain_settings
 from sfumato.learn.sweep import (
     Cell,
     Engine,
@@ -229,27 +230,39 @@ def read_array_name(name: str) -> tuple[str, Condition]:
 
 
 def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
-    """Weights as safetensors, and everything else about the network as JSON beside them."""
+    """The network of a training as a ``Model``, if weights are kept."""
     weights = run.weights()
-    if not weights:
-        return
-    from safetensors.numpy import save_file
-
     path = folder / "models" / f"{folder_name(data.study, run.key)}.safetensors"
-    if path.is_file():
+    if not weights or (path.is_file() and path.with_suffix(".json").is_file()):
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: np.ascontiguousarray(array) for name, array in weights.items()}, path)
     assert data.examples is not None
-    told = {
-        "network": run.key.network,
-        "classes": list(run.target.labels.classes),
-        "image_shape": list(data.examples.image_shape),
-        "recipe": asdict(data.study.recipe_of(run.key.network, run.key.seed)),
-        "arm": run.key.arm,
-        "learnt": to_json(run.target.labels.provenance),
-    }
-    _write(path.with_suffix(".json"), json.dumps(told, indent=1) + "\n")
+    key, target, size = run.key, run.target, data.study.own.size
+    recipe = asdict(data.study.recipe_of(key.network, key.seed))
+    settings = plain_settings({**recipe, "presentation": target.presentation})
+    about = {**settings, "study": data.study.name, "arm": key.arm, "fold": key.fold}
+    Model(
+        network=key.network,
+        classes=target.labels.classes,
+        kind="images",
+        shape=data.examples.image_shape,
+        weights=weights,
+        size=(size[0], size[1]) if size else None,
+        recipe=settings,
+        history=tuple(run.history),
+        best_epoch=_kept_epoch(run, recipe["weights"]),
+        trained_on=len(run.split.train),
+        validated_on=len(run.split.validation),
+        provenance=(
+            *target.labels.provenance,
+            Step("train", about, simulated=target.simulated),
+        ),
+    ).save(path)
+
+
+def _kept_epoch(run: TrainingRun, weights: str) -> int:
+    """The epoch whose weights were kept; 0 where nothing was learnt."""
+    losses = [row.get("validation_loss", np.inf) for row in run.history]
+    return int(np.argmin(losses)) + 1 if losses and weights == "best" else len(losses)
 
 
 def _write_findings(found: Findings, predictions: Predictions, folder: Path) -> None:

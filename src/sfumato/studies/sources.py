@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.data import ImageSet, load, load_own, locate
-from sfumato.data.digits import (
+from sfumato.data.decode import (
     label_by_neighbours,
     read_digit_images,
     read_digit_sources,
@@ -47,11 +47,16 @@ from sfumato.studies.cifar_sources import (
     load_label_sets,
     load_mixing,
     load_stored_predictions,
+)
+from sfumato.studies.data import (
+    MAJORITY,
+    ORIGINAL,
+    PEOPLE,
+    StudyData,
     needed_folder,
     read_as,
     read_judgments,
 )
-from sfumato.studies.data import MAJORITY, ORIGINAL, PEOPLE, StudyData
 from sfumato.studies.study import Own, Study, own_options
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}

@@ -15,8 +15,8 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats import FORMATS, Readable, read
+from sfumato.judgments.formats.own import read_beside
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.writing import read_beside
 from sfumato.judgments.judgments import Judgments
 from sfumato.provenance import fingerprint_file, to_json
 from sfumato.reporting.text import count, interval, number

@@ -14,7 +14,7 @@ import pytest
 from sfumato.elicit.design.places import database_url
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.writer import Writer
-from sfumato.elicit.storage.backup import back_up, contents_of, restore, snapshot
+from sfumato.elicit.storage.backup import back_up, contents_of, restore_backup, snapshot
 from sfumato.elicit.storage.database import open_database
 from sfumato.errors import DataError
 
@@ -73,7 +73,7 @@ def test_r6_drill_a_lost_database_comes_back_from_its_backup(
     folder = tmp_path / "again"
     folder.mkdir()
 
-    restored = restore(tmp_path / "backup.sqlite", folder)
+    restored = restore_backup(tmp_path / "backup.sqlite", folder)
 
     assert restored == held
     database = open_database(database_url(folder))
@@ -92,7 +92,7 @@ def test_r6_database_in_place_is_not_overwritten(desk: Any, tmp_path: Path) -> N
     (folder / "study.sqlite-wal").write_bytes(b"of a running server")
 
     with pytest.raises(DataError, match=r"move study\.sqlite"):
-        restore(tmp_path / "b.sqlite", folder)
+        restore_backup(tmp_path / "b.sqlite", folder)
 
     assert (folder / "study.sqlite-wal").read_bytes() == b"of a running server"
 
@@ -115,7 +115,7 @@ def test_r6_damaged_or_newer_backup_is_refused(desk: Any, tmp_path: Path, damage
             copy.close()
 
     with pytest.raises(DataError):
-        restore(backup, folder)
+        restore_backup(backup, folder)
 
     assert list(folder.iterdir()) == []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats.writing import read_beside, write_beside
+from sfumato.judgments.formats.own import read_beside, write_beside
 from sfumato.provenance import Step
 
 

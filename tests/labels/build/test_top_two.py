@@ -156,7 +156,7 @@ def test_semantic_spreads_by_similarity_to_the_first_choice() -> None:
 def test_semantic_recipe_without_distances_or_without_anything_similar_is_refused() -> None:
     apart = ClassDistances(CLASSES, APART)
 
-    with pytest.raises(DataError, match=r"--vectors\), or a table of distances \(--distances"):
+    with pytest.raises(DataError, match="word vectors, or a table of distances"):
         row(says("cat", 60), "top1-semantic")
     with pytest.raises(DataError, match="any similarity to its first choice 'frog'"):
         row(says("frog", 60), "top1-semantic", distances=apart)

@@ -55,17 +55,20 @@ class StudyPreset(FrozenSettings):
     """How many stimuli are drawn from the possible ones; None: all."""
 
 
-def preset_study(name: str, classes: Sequence[str], /, **changes: Any) -> ElicitStudy:
+def preset_study(
+    name: str, classes: Sequence[str], /, *, where: str = "", **changes: Any
+) -> ElicitStudy:
     """The study of a preset about the given classes; ``changes`` replace single settings.
 
-    Tables such as ``layout`` may be given in part.
+    Tables such as ``layout`` may be given in part. ``where`` names in errors the file that the
+    changes come from.
 
     >>> study = preset_study("top-two", ["cat", "dog"], layout={"repeats": 3})
     >>> study.layout.trials_per_person, study.layout.repeats
     (25, 3)
     """
     settings = preset_settings(name, classes, **changes)
-    return study_from(settings, where=f"The preset {name!r}")
+    return study_from(settings, where=where or f"The preset {name!r}")
 
 
 def preset_settings(name: str, classes: Sequence[str], /, **changes: Any) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
-from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_settings
-from sfumato.elicit.design.study import ElicitStudy, Form, study_from, write_study
+from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
+from sfumato.elicit.design.study import ElicitStudy, Form, write_study
 from sfumato.elicit.making import stimuli as build
 from sfumato.elicit.making.pictures import (
     Advance,
@@ -96,10 +96,8 @@ def new_study(
     """
     _check_new(folder)
     protocol = find(PRESETS, preset, what="preset")
-    settings = preset_settings(preset, classes, **changes)
-    if "name" not in changes:
-        settings["name"] = _slug(folder.name) or preset
-    study = study_from(settings, where=where or f"The preset {preset!r}")
+    named = {"name": _slug(folder.name) or preset, **changes}
+    study = preset_study(preset, classes, where=where, **named)
     given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
     _check_given(study, protocol, given)
     rng, key = np.random.default_rng(seed), new_key()

@@ -269,7 +269,7 @@ def back_up(database: Database, path: Path) -> dict[str, Contents]:
     return contents
 
 
-def restore(path: Path, folder: Path) -> dict[str, Contents]:
+def restore_backup(path: Path, folder: Path) -> dict[str, Contents]:
     """Put a backup in the place of a study's database; contents by table.
 
     A database that is there already is not touched.

@@ -1,13 +1,15 @@
 """Turn files into judgments and back: the registry of the names of formats."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from sfumato.errors import DataError
+from sfumato.frames import to_frame
 from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.formats.columns import ROLES
 from sfumato.judgments.formats.datasets import (
     read_cifar10h,
     read_cifar10n,
@@ -18,6 +20,9 @@ from sfumato.judgments.formats.datasets import (
     read_hmix_labels,
     read_labelme,
 )
+from sfumato.judgments.formats.foreign import judgments_of_frame, read_table
+from sfumato.judgments.formats.guess import guess_format
+from sfumato.judgments.formats.hf import read_hf, write_hf
 from sfumato.judgments.formats.own import (
     read_comparisons,
     read_mixes,
@@ -37,9 +42,13 @@ from sfumato.judgments.formats.reading import (
     PSEUDONYMS,
     Key,
     ReadOptions,
+    UnclearSource,
     pseudonym,
     pseudonymous,
+    read_classes,
 )
+from sfumato.judgments.formats.records import read_lewidi
+from sfumato.judgments.formats.spelling import joined_classes, look_at_classes, read_renames
 from sfumato.judgments.formats.tables import (
     read_cleanlab,
     read_counts,
@@ -47,6 +56,7 @@ from sfumato.judgments.formats.tables import (
     write_cleanlab,
     write_crowd,
 )
+from sfumato.judgments.formats.texts import delimiter_named
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.names import find
@@ -83,6 +93,13 @@ FORMATS: dict[str, Format] = {
         "our own: .parquet, .jsonl or .csv with the columns of a judgments table, and the "
         "question as JSON beside it",
     ),
+    "hf": Format(
+        read_hf,
+        write_hf,
+        "judgments",
+        "a Hugging Face dataset folder: our own Parquet tables in data, the question beside them, "
+        "README.md and croissant.json; holds everything but rows set aside and remarks",
+    ),
     "crowd": Format(
         read_crowd,
         write_crowd,
@@ -102,6 +119,19 @@ FORMATS: dict[str, Format] = {
         "judgments",
         "cleanlab's wide table: a row per item, a column per annotator, empty where not asked; "
         "holds one label per person and item",
+    ),
+    "table": Format(
+        read_table,
+        None,
+        "judgments",
+        "anybody's table of answers, long or wide, as text, JSON, JSONL or Parquet; its columns "
+        "are named or guessed; read only",
+    ),
+    "lewidi": Format(
+        read_lewidi,
+        None,
+        "judgments",
+        "LeWiDi's JSON: items with annotators and annotations; read only",
     ),
     "label-studio": Format(
         read_label_studio,
@@ -193,16 +223,83 @@ FORMATS: dict[str, Format] = {
 """Every format by the name that a person types."""
 
 
-def read(path: Path, format: str, options: ReadOptions) -> Readable:
-    """Read a file; platform ids and e-mail addresses of people never get past this point.
+def read(
+    source: str | Path | object,
+    format: str | None = None,
+    options: ReadOptions | None = None,
+    *,
+    item: str | None = None,
+    annotator: str | None = None,
+    answer: str | None = None,
+    at: str | None = None,
+    seconds: str | None = None,
+    classes: Sequence[str] | str | Path | None = None,
+    question: str | None = None,
+    delimiter: str | None = None,
+    rename: Mapping[str, str] | str | Path | None = None,
+    casefold: bool = False,
+) -> Readable:
+    """Read answers from a file or from any table: pandas, polars, Arrow, datasets, dicts.
 
-    A file in which no row can be read is an error with the reason of the first.
+    Without a ``format`` what the source holds tells it, and ``remarks`` say what was guessed.
+    ``item``, ``annotator``, ``answer``, ``at`` and ``seconds`` name columns. ``classes`` are the
+    label columns in order, or a file with one class on each line. ``rename`` calls classes
+    otherwise (a dict, or a file of lines ``a=b``); ``casefold`` joins those that differ in
+    capitals only. ``options`` says the same as one object; arguments replace its fields.
+
+    Platform ids and e-mail addresses of people never get past this point. A source in which no
+    row can be read is an error with the reason of the first.
+
+    >>> votes = [{"photo": 7, "rater": "ann", "category": "cat"},
+    ...          {"photo": 7, "rater": "bob", "category": "dog"}]
+    >>> found = read(votes)
+    >>> found.question.classes, found.table["item"].to_list()
+    (('cat', 'dog'), ['7', '7'])
+    >>> print(found.remarks[0].what)
+    column 'photo' is read as the item
     """
-    entry = find(FORMATS, format, what="format")
+    given = {
+        "item": item,
+        "annotator": annotator,
+        "answer": answer,
+        "at": at,
+        "seconds": seconds,
+        "classes": _named_classes(classes),
+        "question": question,
+        "delimiter": None if delimiter is None else delimiter_named(delimiter),
+        "rename": None if rename is None else _named_renames(rename),
+        "casefold": casefold or None,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    said = replace(options or ReadOptions(), **changes)  # type: ignore[arg-type]
+    if isinstance(source, str | Path):
+        found = _read_file(Path(source), format, said)
+    else:
+        found = _read_frame(source, format, said)
+    match found:
+        case Judgments():
+            joined = joined_classes(_without_ids(found, said.key), said)
+            return _remarked(joined, look_at_classes(joined))
+        case Comparisons():
+            return _without_ids(found, said.key)
+        case MixJudgments():
+            return _without_ids(found, said.key)
+
+
+def _read_file(path: Path, format: str | None, options: ReadOptions) -> Readable:
+    if format is not None:
+        find(FORMATS, format, what="format")
     if not path.exists():
         raise DataError(f"There is no file {path}. Check the name and the folder.")
     try:
-        found = entry.read(path, options)
+        name = format or _guessed(path, options)
+        found = _reader(name, options)(path, _before_renaming(options))
+    except UnclearSource as error:
+        raise (
+            error
+            if path.stem in str(error)
+            else UnclearSource(f"{path.name}: {error}", *error.options)
+        ) from None
     except DataError as error:
         if path.stem in str(error):
             raise
@@ -210,16 +307,92 @@ def read(path: Path, format: str, options: ReadOptions) -> Readable:
     if not len(found):
         first = f", the first: {found.rejected[0]}" if found.rejected else ""
         raise DataError(
-            f"{path.name} holds nothing that can be read as {format!r}: "
+            f"{path.name} holds nothing that can be read as {name!r}: "
             f"rows set aside: {len(found.rejected):,}{first}."
         )
-    match found:
-        case Judgments():
-            return _without_ids(found, options.key)
-        case Comparisons():
-            return _without_ids(found, options.key)
-        case MixJudgments():
-            return _without_ids(found, options.key)
+    if format is None:
+        _refuse_misread(found, path.name, name)
+        if name not in ("table", "sfumato") and isinstance(found, Judgments):
+            return _remarked(found, [Remark(f"read as {name!r}, guessed from what it holds", 1)])
+    return found
+
+
+def _read_frame(source: object, format: str | None, options: ReadOptions) -> Readable:
+    shapes = {"table": None, "sfumato": "long", "crowd": "long", **_SHAPES}
+    if format is not None and find(FORMATS, format, what="format") and format not in shapes:
+        raise DataError(
+            f"The format {format!r} is one of files, not of tables. A table is read as one of "
+            f"{', '.join(sorted(shapes))}, or without a format."
+        )
+    frame = to_frame(source, what="table of answers")
+    shape = None if format is None else shapes[format]
+    return judgments_of_frame(frame, _before_renaming(options), shape)
+
+
+_SHAPES = {"cleanlab": "people", "counts": "counts"}
+
+
+def _guessed(path: Path, options: ReadOptions) -> str:
+    """The format of a file; what the user says about columns is about a plain table."""
+    return "table" if _names_columns(options) and not path.is_dir() else guess_format(path)
+
+
+def _names_columns(options: ReadOptions) -> bool:
+    return any(getattr(options, role) is not None for role in ROLES)
+
+
+def _reader(name: str, options: ReadOptions) -> Callable[[Path, ReadOptions], Readable]:
+    """The reader of a format; one that knows its own columns takes no others."""
+    if not _names_columns(options) or name == "table":
+        return FORMATS[name].read
+    if name in ("sfumato", "crowd"):
+        return lambda path, said: read_table(path, said, "long")
+    if name in _SHAPES:
+        return lambda path, said: read_table(path, said, _SHAPES[name])
+    raise DataError(
+        f"The format {name!r} knows its own columns; columns are named for plain tables only."
+    )
+
+
+def _before_renaming(options: ReadOptions) -> ReadOptions:
+    """Classes that others are renamed to are checked afterwards."""
+    if options.question in (None, "choose-one") and (options.rename or options.casefold):
+        return replace(options, classes=None)
+    return options
+
+
+def _refuse_misread(found: Readable, file: str, name: str) -> None:
+    """A guess under which most rows make no sense was wrong."""
+    wrong = [row for row in found.rejected if row.reason not in ("empty", "no answer", "no label")]
+    if len(wrong) > len(found):
+        raise DataError(
+            f"{file} was taken for {name!r}, but {len(wrong):,} of "
+            f"{len(wrong) + len(found):,} rows do not fit, the first: {wrong[0]}. It is probably "
+            "something else; name its format."
+        )
+
+
+def _remarked(found: Judgments, remarks: Sequence[Remark]) -> Judgments:
+    if not remarks:
+        return found
+    noted = replace(found, remarks=(*found.remarks, *remarks))
+    if "statements" in found.__dict__:  # reading answers is the slow part: do not repeat it
+        noted.__dict__["statements"] = found.__dict__["statements"]
+    return noted
+
+
+def _named_classes(classes: Sequence[str] | str | Path | None) -> tuple[str, ...] | None:
+    if classes is None:
+        return None
+    if isinstance(classes, str | Path):
+        return read_classes(Path(classes))
+    return tuple(str(name) for name in classes)
+
+
+def _named_renames(rename: Mapping[str, str] | str | Path) -> dict[str, str]:
+    if isinstance(rename, str | Path):
+        return read_renames(Path(rename))
+    return {str(old): str(new) for old, new in rename.items()}
 
 
 def write(judgments: Readable, path: Path, format: str) -> None:
@@ -243,7 +416,7 @@ def strict(judgments: Readable) -> None:
         raise DataError(
             f"Rows that cannot be read: {len(judgments.rejected):,}, the first in "
             f"{judgments.rejected[0]}. "
-            "Correct them, or read without --strict to set them aside."
+            "Correct them, or let them be set aside."
         )
 
 
@@ -253,7 +426,8 @@ _HOLDS: dict[type, Contents] = {
     MixJudgments: "mixes",
 }
 
-_ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
+ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
+"""Where the id of a platform or an e-mail address stands in a longer text."""
 
 
 def _without_ids(found: T, key: Key) -> T:
@@ -280,6 +454,6 @@ def _masked(row: RejectedRow, key: Key) -> RejectedRow:
 
     return replace(
         row,
-        reason=_ID_IN_TEXT.sub(stand_in, row.reason),
-        text=_ID_IN_TEXT.sub(stand_in, row.text),
+        reason=ID_IN_TEXT.sub(stand_in, row.reason),
+        text=ID_IN_TEXT.sub(stand_in, row.text),
     )

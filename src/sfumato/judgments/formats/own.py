@@ -8,13 +8,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import (
     COMPARISON_COLUMNS,
     COMPARISON_QUESTIONS,
@@ -29,6 +29,7 @@ from sfumato.judgments.formats.reading import (
     Key,
     ReadOptions,
     Rows,
+    UnclearSource,
     by_line,
     classes_among,
     flag_empty,
@@ -36,22 +37,16 @@ from sfumato.judgments.formats.reading import (
     flag_no_whole_number,
     flag_unknown_word,
     is_utf8,
+    members,
     open_text,
     people,
     pseudonymous,
     read_csv_rows,
+    read_json_text,
     sound_rows,
 )
-from sfumato.judgments.formats.writing import (
-    kind_of,
-    preset_question,
-    question_file,
-    read_beside,
-    refuse_platform_ids,
-    stored_question,
-    whole_file,
-    write_beside,
-)
+from sfumato.judgments.formats.texts import open_table_text
+from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
     COLUMNS,
     VIEWS,
@@ -61,26 +56,37 @@ from sfumato.judgments.judgments import (
     judgments_from,
 )
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
-from sfumato.judgments.question import Question, question_from_json
-from sfumato.provenance import Step, fingerprint_file
+from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
+from sfumato.names import find
+from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
+
+NEEDED = {"item": "the id of what was judged", "answer": "what the annotator said, as JSON"}
+"""The columns that every row fills, and with what."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a row cannot be read."""
+    """Why a field cannot be read."""
 
     field: str
-    reason: str
+    found: str
+    """What stands there, as it is shown; empty for nothing."""
+    expected: str
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, as half a sentence."""
+        return f"{self.found} is not {self.expected}" if self.found else "empty"
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The columns of ``COLUMNS`` in their types, and the first fault of each unsound row."""
+    """The columns of ``COLUMNS`` in their types, and the faults of each unsound row."""
 
     table: pl.DataFrame
-    faults: dict[int, Fault]
+    faults: dict[int, list[Fault]]
 
     @property
     def sound(self) -> pl.Series:
@@ -95,28 +101,28 @@ def typed_fields(table: pl.DataFrame) -> Fields:
     >>> from sfumato.judgments.judgments import COLUMNS
     >>> row = {**dict.fromkeys(COLUMNS), "item": "a", "answer": '"cat"', "seconds": "3 s"}
     >>> typed_fields(pl.DataFrame([row])).faults
-    {0: Fault(field='seconds', reason="'3 s' is not a number of seconds")}
+    {0: [Fault(field='seconds', found="'3 s'", expected='a number of seconds')]}
     """
-    faults: dict[int, Fault] = {}
-    for name in ("item", "answer"):
+    faults: dict[int, list[Fault]] = {}
+    for name, expected in NEEDED.items():
         for row in table[name].is_null().arg_true():
-            faults.setdefault(row, Fault(name, "empty"))
+            faults.setdefault(row, []).append(Fault(name, "", expected))
     typed = []
     for name, (read, expected) in _READ.items():
         given = table[name]
         values = read(given).alias(name)
         for row in (given.is_not_null() & values.is_null()).arg_true():
-            faults.setdefault(row, Fault(name, f"{_shown(given[row])} is not {expected}"))
+            faults.setdefault(row, []).append(Fault(name, _shown(given[row]), expected))
         typed.append(values)
     return Fields(table.with_columns(typed), faults)
 
 
 def set_aside(
-    table: pl.DataFrame, faults: dict[int, Fault], *, file: str, lines: Sequence[int]
+    table: pl.DataFrame, faults: dict[int, list[Fault]], *, file: str, lines: Sequence[int]
 ) -> list[RejectedRow]:
-    """The rows with faults, as they stood in the file."""
+    """The rows with faults, as they stood in the file; the first fault of a row counts."""
     aside = []
-    for row, fault in sorted(faults.items()):
+    for row, (fault, *_) in sorted(faults.items()):
         fields = {name: value for name, value in table.row(row, named=True).items() if value}
         text = json.dumps(fields, ensure_ascii=False, default=str)
         aside.append(RejectedRow(file, lines[row], fault.field, fault.reason, text[:200]))
@@ -185,8 +191,6 @@ def _shown(value: Any) -> str:
 
 # Read and write our own files: a judgments table as Parquet, JSONL or CSV, the question beside it.
 
-NEEDED = ("item", "answer")
-
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes can spell half a character
 
 
@@ -199,25 +203,42 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     """
     stored, steps = read_beside(path)
     question = _named_question(path, stored, options) or stored_question(path, stored, options)
-    kind = kind_of(question, options)
-    rows = _rows(path, options)
-    table, remarks = _our_columns(rows.table, options.key)
-    if kind == "choose-one":
-        table = table.with_columns(_as_json(table[name]) for name in ("answer", "repaired"))
-    question = question or _preset(path, kind, table["answer"], options)
-    fields = typed_fields(table)
-    kept = fields.table.filter(fields.sound)
-    aside = set_aside(table, fields.faults, file=path.name, lines=rows.lines)
+    rows = read_rows(path, options)
     files = [file for file in (path, options.question_file) if file is not None]
     read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
+    return judgments_of_rows(
+        rows, options, file=path.name, question=question, provenance=(*steps, read)
+    )
+
+
+def judgments_of_rows(
+    rows: Rows,
+    options: ReadOptions,
+    *,
+    file: str,
+    question: Question | None,
+    provenance: Provenance,
+) -> Judgments:
+    """Judgments from rows with the columns of a judgments table, whatever they were read from.
+
+    Without a question the options say what was asked.
+    """
+    kind = kind_of(question, options)
+    table, remarks = our_columns(rows.table, options.key)
+    if kind == "choose-one":
+        table = table.with_columns(answers_as_json(table[name]) for name in ("answer", "repaired"))
+    question = question or _preset(file, kind, table["answer"], options)
+    fields = typed_fields(table)
+    kept = fields.table.filter(fields.sound)
+    aside = set_aside(table, fields.faults, file=file, lines=rows.lines)
     return judgments_from(
         question,
         kept,
-        file=path.name,
+        file=file,
         lines=pl.Series(rows.lines, dtype=pl.Int64).filter(fields.sound).to_numpy(),
         rejected=[*rows.rejected, *aside],
-        remarks=[*remarks, *_unknown_gold(kept, question)],
-        provenance=(*steps, read),
+        remarks=[*rows.remarks, *remarks, *_unknown_gold(kept, question)],
+        provenance=provenance,
     )
 
 
@@ -271,19 +292,22 @@ def _suffix(path: Path) -> str:
     if suffix not in (".parquet", ".jsonl", ".csv"):
         raise DataError(
             f"{path.name} ends in {path.suffix!r}; judgments are kept as .parquet, .jsonl or .csv. "
-            "Rename the file, or name its format (--format)."
+            "Rename the file, or name its format."
         )
     return suffix
 
 
-def _rows(path: Path, options: ReadOptions) -> Rows:
+def read_rows(path: Path, options: ReadOptions) -> Rows:
+    """The rows of a judgments table as they stand in the file, with their lines."""
     match _suffix(path):
         case ".parquet":
-            rows = _parquet_rows(path)
+            rows = read_parquet_rows(path)
         case ".jsonl":
-            rows = _jsonl_rows(path, options)
+            rows = read_jsonl_rows(path, options)
         case _:
-            return read_csv_rows(path, needed=NEEDED, progress=options.progress)
+            return read_csv_rows(
+                path, needed=tuple(NEEDED), progress=options.progress, delimiter=options.delimiter
+            )
     missing = [name for name in NEEDED if name not in rows.table.columns]
     if missing:
         found = ", ".join(map(repr, rows.table.columns[:20])) or "none"
@@ -291,7 +315,7 @@ def _rows(path: Path, options: ReadOptions) -> Rows:
     return rows
 
 
-def _parquet_rows(path: Path) -> Rows:
+def read_parquet_rows(path: Path) -> Rows:
     """The number of a row stands for its line."""
     try:
         table = pl.read_parquet(path)
@@ -307,12 +331,13 @@ def _parquet_rows(path: Path) -> Rows:
     return Rows(table, list(range(1, len(table) + 1)), [])
 
 
-def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
+def read_jsonl_rows(path: Path, options: ReadOptions) -> Rows:
+    """One JSON object per line as text columns; a line that holds none is set aside."""
     lines: list[int] = []
     rejected: list[RejectedRow] = []
     frames = []
     total = path.stat().st_size if path.is_file() else 0
-    with open_text(path) as file:
+    with open_table_text(path) as file:
         chunk: list[dict[str, Any]] = []
         for number, fields in _objects(path, file, rejected):
             chunk.append(fields)
@@ -320,7 +345,7 @@ def _jsonl_rows(path: Path, options: ReadOptions) -> Rows:
             if len(chunk) == CHUNK:
                 frames.append(_frame(chunk))
                 chunk = []
-                options.progress(file.buffer.tell(), total)
+                options.progress(min(file.buffer.tell(), total), total)
         frames.append(_frame(chunk))
     options.progress(total, total)
     if not lines:
@@ -370,7 +395,7 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _our_columns(table: pl.DataFrame, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
+def our_columns(table: pl.DataFrame, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
     """The columns of ``COLUMNS``, texts as texts, people under pseudonyms."""
     remarks = [
         Remark(f"column {name!r} is not one of ours and was left out", table[name].count())
@@ -402,7 +427,7 @@ def _ours(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     return values.set(values == "", None) if values.dtype == pl.String else values
 
 
-def _as_json(answers: pl.Series) -> pl.Series:
+def answers_as_json(answers: pl.Series) -> pl.Series:
     """Bare labels as JSON texts; what is a JSON text already stays as it is."""
     bare = [text for text in answers.drop_nulls().unique() if not _is_json_text(text)]
     labels = [
@@ -420,13 +445,15 @@ def _is_json_text(text: str) -> bool:
         return False
 
 
-def _preset(path: Path, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
+def _preset(file: str, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
     classes = options.classes
     if kind == "choose-one" and classes is None:
         labels = [json.loads(text) for text in answers.drop_nulls().unique()]
         storable = [label for label in labels if is_utf8(label)]
-        classes = classes_among(pl.Series(storable, dtype=pl.String), None, file=path.name)
-    return preset_question(path, kind, classes)
+        classes = classes_among(
+            pl.Series(storable, dtype=pl.String), None, file=file, answers=answers.count()
+        )
+    return preset_question(file, kind, classes)
 
 
 def _unknown_gold(table: pl.DataFrame, question: Question) -> list[Remark]:
@@ -572,3 +599,106 @@ def write_mixes(mixes: MixJudgments, path: Path) -> None:
         mixes.table.write_csv(part)
     asked = {task: MIX_TASKS[task] for task in mixes.table["task"].unique().sort()}
     write_beside(path, {"kind": "mixes", "wording": asked}, mixes.provenance)
+
+
+# Find out what was asked: from the JSON beside a judgments table, or from the user.
+
+
+def question_file(path: Path) -> Path:
+    """Where the question of a judgments table is.
+
+    >>> question_file(Path("answers.csv")).name
+    'answers.question.json'
+    """
+    return path.with_suffix(".question.json")
+
+
+def stored_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
+    """The question stored beside a table, None if nothing is; the options must not contradict."""
+    if not stored:
+        return None
+    beside = question_file(path).name
+    _check_classes(stored, beside)
+    try:
+        question = question_from_json(json.dumps(stored), where=beside)
+    except SfumatoError as error:
+        raise DataError(f"{beside}: {error}") from None
+    if options.question not in (None, question.kind):
+        raise DataError(
+            f"{beside} says that the question is {question.kind!r}, not {options.question!r}. "
+            "Leave the option out, or correct the file."
+        )
+    return _in_order(question, options.classes, beside)
+
+
+def kind_of(question: Question | None, options: ReadOptions) -> str:
+    """The kind of question: as stored, as the user says, otherwise choose-one."""
+    if question is not None:
+        return question.kind
+    kind = options.question or "choose-one"
+    find(QUESTIONS, kind, what="question")
+    return kind
+
+
+def preset_question(file: str, kind: str, classes: Sequence[str] | None) -> Question:
+    """The preset question; for most kinds somebody has to say what the classes are."""
+    if classes is None:
+        example = json.dumps({"kind": kind, "classes": ["cat", "dog"]})
+        raise UnclearSource(
+            f"It is not known which classes the answers in {file} are about. Name them, or "
+            f"write {question_file(Path(file)).name} beside it, as in {example}.",
+            "classes",
+        )
+    return ask(kind, classes)
+
+
+def _check_classes(stored: Mapping[str, Any], file: str) -> None:
+    classes = stored.get("classes")
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise DataError(
+            f"{file} holds no question: it needs an object whose 'classes' is a list of texts, as "
+            'in {"kind": "choose-one", "classes": ["cat", "dog"]}.'
+        )
+
+
+def _in_order(question: Question, classes: Sequence[str] | None, file: str) -> Question:
+    """The user may put the classes into another order, not replace them."""
+    if classes is None or tuple(classes) == question.classes:
+        return question
+    if set(classes) != set(question.classes):
+        odd = sorted(set(classes) ^ set(question.classes))
+        raise DataError(
+            f"The classes given and those in {file} differ, first in {odd[0]!r}. Leave the option "
+            "out, or correct the file."
+        )
+    return replace(question, classes=tuple(classes))
+
+
+# Keep what a table cannot hold, its question and provenance, in a JSON file beside it.
+
+
+def write_beside(path: Path, about: Mapping[str, Any], provenance: Provenance) -> None:
+    """Write ``about`` and the provenance beside the table ``path``.
+
+    Without it, answers that were made up would look like answers of people.
+    """
+    stored = {**about, "provenance": to_json(provenance)}
+    with whole_file(question_file(path)) as part:
+        text = json.dumps(stored, indent=1, ensure_ascii=False)
+        part.write_text(text + "\n", encoding="utf-8")
+
+
+def read_beside(path: Path) -> tuple[dict[str, Any], Provenance]:
+    """What is written beside the table ``path``, and its provenance; both empty without a file."""
+    beside = question_file(path)
+    if not beside.is_file():
+        return {}, ()
+    found = members(read_json_text(beside), file=beside.name)
+    stored = {member.name: member.value for member in found}
+    try:
+        return stored, from_json(stored.pop("provenance", []))
+    except TypeError:
+        raise DataError(
+            f"{beside.name}: 'provenance' is not a list of steps. Remove it if it was not "
+            "written here."
+        ) from None

@@ -21,6 +21,7 @@ from sfumato.judgments.formats.reading import (
     Flaw,
     Key,
     ReadOptions,
+    UnclearSource,
     classes_among,
     clean_id,
     elements,
@@ -37,6 +38,7 @@ from sfumato.judgments.formats.reading import (
     read_json_text,
     sound_rows,
 )
+from sfumato.judgments.formats.records import check_crossing
 from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
@@ -130,10 +132,11 @@ def _about_one(
     if len(used) <= 1:
         return list(marks), []
     if len(fitting) != 1:
-        raise DataError(
+        raise UnclearSource(
             f"{path.name} holds answers to {len(used)} questions: "
-            f"{', '.join(map(repr, sorted(used)))}. Name the classes of one of them (--classes)"
-            + ("; those given fit none." if classes is not None and not fitting else ".")
+            f"{', '.join(map(repr, sorted(used)))}. Name the classes of one of them"
+            + ("; those given fit none." if classes is not None and not fitting else "."),
+            "classes",
         )
     remarks = [
         Remark(f"question {name!r} left out", sum(mark.asked == name for mark in marks))
@@ -350,10 +353,11 @@ def _controls(path: Path, tasks: Sequence[Any], classes: Sequence[str] | None) -
         or all(isinstance(value, str) and value in (classes or ()) for value in values)
     ]
     if records and not controls:
-        raise DataError(
+        raise UnclearSource(
             f"{path.name} is a JSON-MIN export, which does not say which of its fields "
-            f"({', '.join(map(repr, found))}) is the answer. Name the classes (--classes), or "
-            "export as JSON."
+            f"({', '.join(map(repr, found))}) is the answer. Name the classes, or export "
+            "as JSON.",
+            "classes",
         )
     return controls
 
@@ -675,6 +679,12 @@ def read_peerannot(path: Path, options: ReadOptions) -> Judgments:
                 f"{path.name}, line {line}: task {task!r} holds {json.dumps(answers)[:60]}, "
                 'expected workers and their labels as in {"3": 1, "17": 0}.'
             )
+        if any(isinstance(label, dict) for label in answers.values()):
+            raise DataError(
+                f"{path.name}, line {line}: {task!r} is a record with the fields "
+                f"{', '.join(repr(name[:30]) for name in list(answers)[:6])}, not a task with "
+                'workers and their labels as in {"3": 1, "17": 0}. It is another format.'
+            )
         for worker, label in answers.items():
             if (named := plain_text(label)) is None:
                 rejected.append(_unusable(path, line, task, worker, label))
@@ -682,6 +692,7 @@ def read_peerannot(path: Path, options: ReadOptions) -> Judgments:
                 votes.append((task, worker, named))
                 lines.append(line)
     options.progress(len(text), len(text))
+    check_crossing(votes, path.name)
     return judgments_of_choices(
         path,
         pl.DataFrame(

@@ -11,9 +11,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TextIO, TypeVar
@@ -23,6 +23,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats.texts import (
+    DELIMITERS,
+    HEAD,
+    content_suffix,
+    find_delimiter,
+    open_table_text,
+    stated_delimiter,
+)
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.names import sorted_names
@@ -39,6 +47,16 @@ PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{9,20}|[\w.+-]+@[\w-]+(?:\.[\w-
 
 csv.field_size_limit(2**31 - 1)
 
+
+class UnclearSource(DataError):
+    """What a file or table holds cannot be told; naming one of ``options`` would settle it."""
+
+    def __init__(self, message: str, *options: str) -> None:
+        super().__init__(message)
+        self.options = options
+        """Fields of ``ReadOptions``, or "format"."""
+
+
 CHUNK = 10_000
 """Rows turned into columns at a time: few enough that Python's garbage collector lets them be."""
 
@@ -51,6 +69,22 @@ class ReadOptions:
     """The label columns in order; otherwise the file's own, sorted."""
     question: str | None = None
     """The kind of question, where the format leaves it open."""
+    item: str | None = None
+    """The column that names the item, where it is not to be guessed."""
+    annotator: str | None = None
+    """The column that names the person."""
+    answer: str | None = None
+    """The column that holds the answer."""
+    at: str | None = None
+    """The column that says when the answer was given."""
+    seconds: str | None = None
+    """The column that says how long it took."""
+    delimiter: str | None = None
+    """What separates the fields of a text table, where it is not to be guessed."""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Classes to be read under another name; several with one name become one class."""
+    casefold: bool = False
+    """Whether classes that differ in capitals only are one class."""
     question_file: Path | None = None
     """The question of a file in our own format, where it does not lie beside it."""
     key: Key = lambda: ""
@@ -65,28 +99,94 @@ class Rows:
     table: pl.DataFrame
     lines: list[int]
     rejected: list[RejectedRow]
+    remarks: tuple[Remark, ...] = ()
+    """What is unusual about the file: its delimiter, its encoding."""
 
 
 def read_csv_rows(
-    path: Path, *, needed: Sequence[str], progress: Progress, delimiter: str = ","
+    path: Path, *, needed: Sequence[str], progress: Progress, delimiter: str | None = None
 ) -> Rows:
     """Read a CSV file as text columns; a row with too many or too few fields is set aside.
 
     Quoted fields may hold line breaks; ``lines`` counts them. A missing column is an error.
+    Without a ``delimiter`` the first lines tell it.
     """
-    with open_text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter)
+    with open_table_text(path) as file:
+        head = file.read(HEAD)
+        file.seek(0)
+        stated = stated_delimiter(head)
+        usual = "\t" if content_suffix(path) in (".tsv", ".tab") else ","
+        split = delimiter or stated or find_delimiter(head, default=usual)
+        reader = csv.reader(file, delimiter=split)
+        if stated:
+            next(reader)  # the line in which Excel says how it separates
         header = _header(path, reader, needed)
-        lines: list[int] = []
+        if not stated and (plain := _plain_table(path, header, split)) is not None:
+            progress(total := path.stat().st_size, total)
+            lines = list(range(2, len(plain) + 2))
+            return Rows(plain, lines, [], _on_dialect(file.encoding, split, usual))
+        lines = []
         rejected: list[RejectedRow] = []
         total = path.stat().st_size
         frames = []
         for chunk in _chunks(path, reader, len(header), lines, rejected):
             frames.append(_columns(header, chunk))
-            progress(file.buffer.tell(), total)
+            progress(min(file.buffer.tell(), total), total)
         progress(total, total)
+        remarks = _on_dialect(file.encoding, split, usual)
     table = pl.concat(frames) if frames else _columns(header, [])
-    return Rows(table, lines, rejected)
+    return Rows(table, lines, rejected, remarks)
+
+
+def _plain_table(path: Path, header: Sequence[str], delimiter: str) -> pl.DataFrame | None:
+    """The columns of a table without quotes, gaps and ragged rows; None if it is not so plain.
+
+    A million rows are read ten times as fast so, and nothing is left to interpretation: every
+    line has as many delimiters as the header.
+    """
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    split, width = delimiter.encode(), len(header)
+    if (
+        width < 2
+        or b'"' in data
+        or b"\x00" in data
+        or data.count(b"\r") != data.count(b"\r\n")
+        or data.count(split) != (width - 1) * lines
+    ):
+        return None
+    try:
+        table = pl.read_csv(
+            data, separator=delimiter, infer_schema=False, quote_char=None, has_header=True
+        )
+    except pl.exceptions.PolarsError:  # too many fields in one row, too few in another
+        return None
+    named = [name.strip() or f"column {place}" for place, name in enumerate(table.columns)]
+    if named != list(header) or len(table) != lines - 1:  # a compressed file, empty lines
+        return None
+    table.columns = list(header)
+    return table
+
+
+def read_csv_head(path: Path, *, delimiter: str | None = None) -> list[str]:
+    """The names of the columns of a text table."""
+    with open_table_text(path) as file:
+        head = file.read(HEAD)
+    split = delimiter or stated_delimiter(head) or find_delimiter(head)
+    reader = csv.reader(head.splitlines(True), delimiter=split)
+    if stated_delimiter(head):
+        next(reader)
+    return _header(path, reader, ())
+
+
+def _on_dialect(encoding: str, delimiter: str, usual: str) -> tuple[Remark, ...]:
+    remarks = []
+    if delimiter != usual:
+        shown = {code: name for name, code in DELIMITERS.items()}.get(delimiter, repr(delimiter))
+        remarks.append(Remark(f"fields are separated by {shown}", 1))
+    if encoding != "utf-8-sig":
+        remarks.append(Remark(f"text read as {encoding}, not UTF-8", 1))
+    return tuple(remarks)
 
 
 def pseudonym(name: str, key: str) -> str:
@@ -261,7 +361,7 @@ class Member(NamedTuple):
 
 def read_json_text(path: Path) -> str:
     """The text of a JSON file; an empty one is an error."""
-    with open_text(path) as file:
+    with open_table_text(path) as file:
         text = file.read()
     if not text.strip():
         raise DataError(f"{path.name} is empty; expected JSON.")
@@ -444,20 +544,44 @@ def judgments_of_choices(
     )
 
 
-def classes_among(labels: pl.Series, named: Sequence[str] | None, *, file: str) -> tuple[str, ...]:
-    """The classes that the user named, otherwise the different labels in natural order."""
+def classes_among(
+    labels: pl.Series, named: Sequence[str] | None, *, file: str, answers: int | None = None
+) -> tuple[str, ...]:
+    """The classes that the user named, otherwise the different labels in natural order.
+
+    ``answers`` says how many there were, where ``labels`` are only the different ones.
+    """
     if named is not None:
         return tuple(named)
     found = labels.drop_nulls().unique()
     if len(found) > MOST_CLASSES:
-        raise DataError(
+        raise UnclearSource(
             f"{file} holds {len(found):,} different labels, such as {found.min()!r} and "
-            f"{found.max()!r}: too many to be taken for classes. Name the classes (--classes)."
+            f"{found.max()!r}: too many to be taken for classes. Name the classes.",
+            "classes",
         )
+    _refuse_free_text(found, labels.count() if answers is None else answers, file)
     if len(found) < 2:
         only = f"only the label {found[0]!r}" if len(found) else "no label"
-        raise DataError(f"{file} holds {only}; name all classes (--classes).")
+        raise UnclearSource(f"{file} holds {only}; name all classes.", "classes")
     return tuple(sorted_names(found.to_list()))
+
+
+def _refuse_free_text(found: pl.Series, answers: int, file: str) -> None:
+    """Long texts, or hundreds that hardly repeat, are comments or contents, not classes."""
+    lengths, words = found.str.len_chars(), found.str.count_matches(r"\S+")
+    long = (lengths.mean() or 0) > 50 and len(found) > 5  # type: ignore[operator]
+    sentences = (words.mean() or 0) > 4 and len(found) > 10 and len(found) > 0.5 * answers  # type: ignore[operator]
+    unlike = len(found) > 100 and len(found) > 0.8 * answers
+    if long or sentences or unlike:
+        longest = found[int(lengths.arg_max() or 0)]
+        raise UnclearSource(
+            f"{file} holds {len(found):,} different answers in {answers:,}, such as "
+            f"{longest[:60]!r}: free text or ids, not classes that people chose from. Read the "
+            "column of the classes, or name the classes.",
+            "answer",
+            "classes",
+        )
 
 
 def tidy_ids(values: pl.Series) -> tuple[pl.Series, int]:

@@ -21,7 +21,7 @@ from sfumato.judgments.formats.reading import (
 from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
-from sfumato.provenance import Step, fingerprint_file
+from sfumato.provenance import Provenance, Step, fingerprint_file
 
 # Read NumPy files, and turn class numbers into choose-one answers.
 
@@ -92,17 +92,24 @@ def read_count_table(path: Path, options: ReadOptions, *, name: str) -> Judgment
             votes = _from_csv(path, options)
         case other:
             raise DataError(f"{path.name} ends in {other!r}; a table of votes is .npy or .csv.")
-    _refuse_probabilities(path, votes.counts)
-    good, rejected = _set_aside(path, votes)
+    options.progress(len(votes.counts), len(votes.counts))
+    step = Step(f"read {name}", {}, {path.name: fingerprint_file(path)})
+    return judgments_of_counts(votes, file=path.name, provenance=(step,))
+
+
+def judgments_of_counts(votes: "VoteTable", *, file: str, provenance: Provenance) -> Judgments:
+    """Choose-one judgments of unknown people, as many as there are votes."""
+    _refuse_probabilities(file, votes.counts)
+    good, rejected = _set_aside(file, votes)
     counts = np.where(good[:, None], votes.counts, 0).astype(np.int64)  # (items, classes)
     if counts.sum() > MOST_VOTES:
-        raise DataError(f"{path.name} would hold {counts.sum():,} votes; is it a table of votes?")
+        raise DataError(f"{file} would hold {counts.sum():,} votes; is it a table of votes?")
     row, column = np.nonzero(counts)
     times = counts[row, column]
     row, column = np.repeat(row, times), np.repeat(column, times)  # (votes,)
-    options.progress(len(counts), len(counts))
     silent = votes.items.filter(pl.Series(good & ~counts.any(axis=1)))
     remarks = [
+        *votes.remarks,
         Remark("votes of unknown people", len(row)),
         Remark("items without any vote", len(silent), f"item {silent[0]}" if len(silent) else ""),
     ]
@@ -111,26 +118,27 @@ def read_count_table(path: Path, options: ReadOptions, *, name: str) -> Judgment
         pl.DataFrame(
             {"item": votes.items.gather(row), "answer": chosen_answers(votes.classes, column)}
         ),
-        file=path.name,
+        file=file,
         lines=votes.lines[row],
         rejected=[*votes.rejected, *rejected],
         remarks=[remark for remark in remarks if remark.count],
-        provenance=(Step(f"read {name}", {}, {path.name: fingerprint_file(path)}),),
+        provenance=provenance,
     )
 
 
 @dataclass(frozen=True)
-class _Votes:
-    """What a file says, before it is checked."""
+class VoteTable:
+    """What a table of votes says, before it is checked."""
 
     items: pl.Series
     classes: tuple[str, ...]
     counts: NDArray[np.float64]  # (items, classes), NaN: no number
     lines: NDArray[np.int64]  # (items,) line, or row from 1 in an array
     rejected: list[RejectedRow]
+    remarks: tuple[Remark, ...] = ()
 
 
-def _from_array(path: Path, classes: Sequence[str] | None) -> _Votes:
+def _from_array(path: Path, classes: Sequence[str] | None) -> VoteTable:
     counts = load_array(path, dimensions=2).astype(np.float64)
     n_items, n_classes = counts.shape
     if classes is not None and len(classes) != n_classes:
@@ -138,7 +146,7 @@ def _from_array(path: Path, classes: Sequence[str] | None) -> _Votes:
             f"{path.name} has {n_classes} columns, but {len(classes)} classes are named: "
             f"{', '.join(classes)}."
         )
-    return _Votes(
+    return VoteTable(
         _numbers(np.arange(n_items)),
         tuple(classes or map(str, range(n_classes))),
         counts,
@@ -147,8 +155,13 @@ def _from_array(path: Path, classes: Sequence[str] | None) -> _Votes:
     )
 
 
-def _from_csv(path: Path, options: ReadOptions) -> _Votes:
-    rows = read_csv_rows(path, needed=options.classes or (), progress=options.progress)
+def _from_csv(path: Path, options: ReadOptions) -> VoteTable:
+    rows = read_csv_rows(
+        path,
+        needed=options.classes or (),
+        progress=options.progress,
+        delimiter=options.delimiter,
+    )
     header = rows.table.columns
     classes = options.classes or tuple(name for name in header if name != "item")
     if len(classes) < 2:
@@ -165,36 +178,37 @@ def _from_csv(path: Path, options: ReadOptions) -> _Votes:
     counts = rows.table.select(
         pl.col(name).cast(pl.Float64, strict=False).fill_null(np.nan) for name in classes
     ).to_numpy()
-    return _Votes(items, tuple(classes), counts, np.array(rows.lines, dtype=int), rows.rejected)
+    lines = np.array(rows.lines, dtype=int)
+    return VoteTable(items, tuple(classes), counts, lines, rows.rejected, rows.remarks)
 
 
 def _numbers(values: NDArray[np.int64]) -> pl.Series:
     return pl.Series(values).cast(pl.String)
 
 
-def _refuse_probabilities(path: Path, counts: NDArray[np.float64]) -> None:
+def _refuse_probabilities(file: str, counts: NDArray[np.float64]) -> None:
     parts = counts[np.isfinite(counts).all(axis=1)]
     if len(parts) and (parts % 1).any() and np.allclose(parts.sum(axis=1), 1, atol=1e-6):
         raise DataError(
-            f"{path.name} holds probabilities: each row sums to 1. That says nothing about how "
+            f"{file} holds probabilities: each row sums to 1. That says nothing about how "
             "many people judged, so it holds no judgments. Read it as labels, or take the votes."
         )
 
 
-def _set_aside(path: Path, votes: _Votes) -> tuple[NDArray[np.bool_], list[RejectedRow]]:
+def _set_aside(file: str, votes: VoteTable) -> tuple[NDArray[np.bool_], list[RejectedRow]]:
     with np.errstate(invalid="ignore"):  # NaN and infinity fail the comparison, as they should
         whole = (votes.counts >= 0) & (votes.counts % 1 == 0)  # (items, classes)
     named = (votes.items != "").to_numpy()
     rejected = []
     for row in np.flatnonzero(~(whole.all(axis=1) & named)):
         if not named[row]:
-            rejected.append(RejectedRow(path.name, int(votes.lines[row]), "item", "no item", ""))
+            rejected.append(RejectedRow(file, int(votes.lines[row]), "item", "no item", ""))
             continue
         column = int(np.flatnonzero(~whole[row])[0])
         found = f"{votes.counts[row, column]:g}"
         reason = "not a number of votes, 0 or more"
         line, field = int(votes.lines[row]), votes.classes[column]
-        rejected.append(RejectedRow(path.name, line, field, reason, found))
+        rejected.append(RejectedRow(file, line, field, reason, found))
     return whole.all(axis=1) & named, rejected
 
 
@@ -214,7 +228,7 @@ def read_crowd(path: Path, options: ReadOptions) -> Judgments:
     The classes are those of the options, otherwise the different labels in natural order.
     """
     rows = read_csv_rows(
-        path, needed=["label"], progress=options.progress, delimiter=_delimiter(path)
+        path, needed=["label"], progress=options.progress, delimiter=options.delimiter
     )
     table = rows.table.select(
         pl.col(_named(path, rows.table, ITEM)).alias("item"),
@@ -226,7 +240,7 @@ def read_crowd(path: Path, options: ReadOptions) -> Judgments:
         table,
         lines=rows.lines,
         rejected=rows.rejected,
-        remarks=(),
+        remarks=rows.remarks,
         options=options,
         format_name="crowd",
     )
@@ -241,9 +255,7 @@ def write_crowd(judgments: Judgments, path: Path) -> None:
 
 def read_truth(path: Path) -> dict[str, str]:
     """Item to true class, from the columns ``item, truth`` (or ``task, label``)."""
-    rows = read_csv_rows(
-        path, needed=(), progress=lambda done, total: None, delimiter=_delimiter(path)
-    )
+    rows = read_csv_rows(path, needed=(), progress=lambda done, total: None)
     items, _ = tidy_ids(rows.table[_named(path, rows.table, ITEM)])
     truths, _ = tidy_ids(rows.table[_named(path, rows.table, TRUTH)])
     found: dict[str, str] = {}
@@ -287,7 +299,7 @@ _ROW, _PERSON, _LABEL = "\0row", "\0person", "\0label"  # no annotator is called
 
 def read_cleanlab(path: Path, options: ReadOptions) -> Judgments:
     """Read a wide table as choose-one judgments; an empty field is a label not asked for."""
-    rows = read_csv_rows(path, needed=(), progress=options.progress)
+    rows = read_csv_rows(path, needed=(), progress=options.progress, delimiter=options.delimiter)
     first, *people = rows.table.columns
     if first not in WIDE_ITEM:
         raise DataError(
@@ -312,7 +324,7 @@ def read_cleanlab(path: Path, options: ReadOptions) -> Judgments:
         long.select("annotator", "label", item=rows.table[first].gather(long[_ROW])),
         lines=pl.Series(rows.lines, dtype=pl.Int64).gather(long[_ROW]),
         rejected=rows.rejected,
-        remarks=remarks,
+        remarks=[*rows.remarks, *remarks],
         options=options,
         format_name="cleanlab",
     )

@@ -196,8 +196,7 @@ def _options(name: str, recipe: LabelRecipe, given: Mapping[str, object]) -> dic
     if "distances" in options and options["distances"] is None:
         raise DataError(
             f"The recipe {name!r} needs to know how far the classes are apart: give a file of "
-            "word vectors (--vectors), or a table of distances (--distances), which --confusions "
-            "writes from what people confuse."
+            "word vectors, or a table of distances, which can be made from what people confuse."
         )
     return options
 

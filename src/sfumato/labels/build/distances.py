@@ -91,7 +91,7 @@ def choose_distances(
     if words is not None and vectors is None:
         raise DataError(
             f"{words.name} says which words stand for the classes, but there is no file of word "
-            "vectors to find them in (--vectors)."
+            "vectors to find them in."
         )
     if vectors is not None:
         return vector_distances(vectors, classes, words=words)

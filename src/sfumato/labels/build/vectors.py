@@ -95,7 +95,7 @@ def _mean(path: Path, vectors: Mapping[str, Vector], name: str, words: Sequence[
         raise DataError(
             f"{path.name} has no vector for {unknown or [name]}, needed for class {name!r}. Say "
             f"which word stands for it in a file with the lines class,word and {name},WORD "
-            "(--words), or use a larger vector file."
+            "(the words), or use a larger vector file."
         )
     return np.mean([vector for vector in found if vector is not None], axis=0)
 

@@ -134,6 +134,11 @@ class NetworkKind:
     cutout: int | None = None
     """The side of the square that its published training cuts out of each image."""
 
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether it learns vectors too: it needs one pixel, with a channel per number."""
+        return self.smallest_side == 1
+
 
 DIGIT: ImageShape = (28, 28, 1)
 
@@ -144,6 +149,13 @@ def _build(model: str, classes: int, image_shape: ImageShape, **settings: Any) -
 
 
 NETWORKS: dict[str, NetworkKind] = {
+    "logistic": NetworkKind(
+        build=partial(_build, "logistic"),
+        about="Logistic regression.",
+        parameters=7_850,
+        image_shape=DIGIT,
+        smallest_side=1,
+    ),
     "simple-ffn": NetworkKind(
         build=partial(_build, "ffn", hidden=(128,)),
         about="One hidden layer of 128 units.",

@@ -28,6 +28,17 @@ from sfumato.learn.networks.blocks import (
 # Turn the sizes of hidden layers into a feed-forward network on pixels.
 
 
+def logistic(classes: int, image_shape: ImageShape) -> Network:
+    """Logistic regression on pixels or other numbers: the head alone.
+
+    >>> logistic(10, (28, 28, 1)).head
+    Linear(in_features=784, out_features=10, bias=True)
+    """
+    return Network(
+        nn.Flatten(), features=prod(image_shape), classes=classes, image_shape=image_shape
+    )
+
+
 def ffn(classes: int, image_shape: ImageShape, *, hidden: tuple[int, ...]) -> Network:
     """Pixels, hidden layers with ReLU, classes (S4-17, S4-18, S4-20); torch's initial weights.
 

@@ -8,14 +8,13 @@ training; a cell is any pure function.
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, assert_never
 
 from sfumato.errors import DataError
 from sfumato.learn.sweep.cell import Cell, CellResult, fingerprint
 from sfumato.learn.sweep.engines import Outcome, Trouble, on_cluster, on_cores
-from sfumato.learn.sweep.progress import Progress, seconds_left, work_per_second
 from sfumato.learn.sweep.store import (
     FailedCell,
     FinishedCell,
@@ -39,6 +38,48 @@ __all__ = [
 ]
 
 Engine = Literal["local", "dask"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is. Cells with equal fingerprints are one cell here."""
+
+    total: int
+    found: int
+    """Cells that were finished before this run began."""
+    done: int
+    """Cells that are finished, the found ones included."""
+    failed: int
+    seconds: float
+    """Since this run began."""
+    work: float
+    """What the cells of this run say they did: model-epochs for trainings."""
+    cell_seconds: float = 0.0
+    """What they took, one after the other."""
+
+
+def seconds_left(progress: Progress) -> float | None:
+    """Seconds until all cells are done at the pace so far; None before the first is.
+
+    Cells found finished took no time and say nothing about the pace.
+
+    >>> seconds_left(Progress(total=12, found=2, done=6, failed=1, seconds=20.0, work=0.0))
+    20.0
+    """
+    tried = progress.done - progress.found + progress.failed
+    remaining = progress.total - progress.done - progress.failed
+    if not remaining:
+        return 0.0
+    return progress.seconds / tried * remaining if tried else None
+
+
+def work_per_second(progress: Progress) -> float:
+    """Units of work a second, all workers together.
+
+    >>> work_per_second(Progress(total=9, found=0, done=3, failed=0, seconds=20.0, work=180.0))
+    9.0
+    """
+    return progress.work / progress.seconds if progress.seconds else 0.0
 
 
 def run_sweep(

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError
-from sfumato.labels.labelset import LabelSet
 
 # Turn ranked lists of distances into the hinge loss of all their pairs and its slopes.
 #
@@ -367,15 +366,6 @@ def rank_scores(scores: NDArray[np.floating]) -> Rankings:
         raise DataError("The table ranks nothing: every known score is tied or stands alone.")
     table.flags.writeable = False
     return Rankings(table.shape[0], table.shape[1], lists, table)
-
-
-def rank_labels(labels: LabelSet) -> Rankings:
-    """Rankings from label distributions; one-hot rows give the constraints of hard labels (S1-21).
-
-    >>> rank_labels(LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [0.3, 0.7]])).constraints
-    4
-    """
-    return rank_scores(labels.probs)
 
 
 def ranking_loss(

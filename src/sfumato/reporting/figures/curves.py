@@ -12,26 +12,24 @@ from numpy.typing import NDArray
 from sfumato.reporting.draw import (
     COLOURS,
     INK,
+    NUMBER,
     SMALL,
+    TEXT,
     Basis,
     Drawing,
-    finish_drawing,
-    panels,
-    styles,
-    written,
-)
-from sfumato.reporting.figures.marks import (
-    NUMBER,
-    TEXT,
     Interval,
     Kind,
     check_columns,
+    finish_drawing,
     groups,
     heading,
     legend,
     line,
     not_drawn,
+    panels,
+    styles,
     values,
+    written,
 )
 from sfumato.scores import metric_words
 

@@ -13,27 +13,25 @@ from sfumato.errors import DataError
 from sfumato.reporting.draw import (
     COLOURS,
     INK,
+    NUMBER,
     SMALL,
+    TEXT,
     Basis,
     Drawing,
+    Kind,
     Style,
+    check_columns,
     dress,
     finish_drawing,
-    panels,
-    styles,
-    written,
-)
-from sfumato.reporting.figures.marks import (
-    NUMBER,
-    TEXT,
-    Kind,
-    check_columns,
     groups,
     heading,
     legend,
     line,
     not_drawn,
+    panels,
+    styles,
     values,
+    written,
 )
 from sfumato.reporting.text import number
 

@@ -13,21 +13,16 @@ from numpy.typing import NDArray
 from sfumato.reporting.draw import (
     INK,
     MARKED,
+    NUMBER,
     SMALL,
+    TEXT,
     Basis,
     Drawing,
-    finish_drawing,
-    panels,
-    styles,
-    written,
-)
-from sfumato.reporting.figures.marks import (
-    NUMBER,
-    TEXT,
     Kind,
     bars,
     check_columns,
     dots,
+    finish_drawing,
     first_style,
     groups,
     heading,
@@ -35,8 +30,11 @@ from sfumato.reporting.figures.marks import (
     name_rows,
     not_drawn,
     offsets,
+    panels,
     reference,
+    styles,
     values,
+    written,
 )
 from sfumato.reporting.text import number, over_text
 from sfumato.scores import metric_words
@@ -533,6 +531,34 @@ def confusion(
     axes[0].set(xlabel="the model says", ylabel="people see")
     caption = f"A row sums to one; shares below 0.005 are not written. {not_drawn(found, 'share')}"
     return finish_drawing(name, title, caption.strip(), figure=figure, table=table, basis=basis)
+
+
+def pair_map(
+    table: pl.DataFrame,
+    basis: Basis,
+    *,
+    value: str,
+    text: str,
+    name: str = "pairs",
+    title: str = "Agreement of each two people",
+) -> Drawing:
+    """A number from 0 to 1 for each pair of people: ``first``, ``second`` and ``value``."""
+    needed: dict[str, Kind] = {"first": TEXT, "second": TEXT, value: NUMBER}
+    found = check_columns(table, needed, what="a map of pairs")
+    names = list(dict.fromkeys([*found["first"], *found["second"]]))
+    cells = np.full((len(names), len(names)), np.nan)
+    for first, second, share in zip(
+        found["first"], found["second"], values(found, value), strict=True
+    ):
+        at = names.index(first), names.index(second)
+        cells[at] = cells[at[::-1]] = share
+    side = 1.6 + 0.42 * min(len(names), 16)
+    figure, axes = panels(1, width=min(side + 1.2, 8.0), height=min(side, 7.5))
+    _coloured(figure, axes[0], cells, names, names, limits=(0, 1), scale="Blues", text=text)
+    if len(names) <= WRITTEN_UP_TO:
+        rounded = {tuple(at): f"{cells[tuple(at)]:.2f}" for at in np.argwhere(np.isfinite(cells))}
+        _write_cells(axes[0], cells, rounded, middle=0.0, reach=1.0)
+    return finish_drawing(name, title, "", figure=figure, table=table, basis=basis)
 
 
 def grid_maps(

@@ -4,18 +4,22 @@ from sfumato.studies.data import Measure
 from sfumato.studies.measures.doubt import correlations, doubt, entropies
 from sfumato.studies.measures.duplicates import duplicates
 from sfumato.studies.measures.dynamics import convergence, data_maps
-from sfumato.studies.measures.gaps import gains, ladder, levels, resonance, wins
 from sfumato.studies.measures.interest import items_of_interest
 from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
 from sfumato.studies.measures.rescore import rescore
 from sfumato.studies.measures.trained import (
     arms,
+    gains,
     history,
+    ladder,
+    levels,
     references,
     reliability,
+    resonance,
     scores,
     tracking,
+    wins,
 )
 from sfumato.studies.measures.worlds import worlds
 

@@ -15,17 +15,17 @@ from sfumato.evaluation.alignment import (
     share_in_top,
 )
 from sfumato.evaluation.metrics import top_class
-from sfumato.evaluation.strata import (
+from sfumato.judgments.judgments import Judgments, select
+from sfumato.labels import signals
+from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.signals import (
+    TIE_TOLERANCE,
     agreement_strata,
     disputed_thirds,
     hlv_strata,
     original_agreement,
     strata_of,
 )
-from sfumato.judgments.judgments import Judgments, select
-from sfumato.labels import signals
-from sfumato.labels.alter import TIE_TOLERANCE
-from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.folds import Split
 from sfumato.names import sorted_names
 from sfumato.provenance import is_simulated
@@ -33,7 +33,7 @@ from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import bootstrap_interval
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.rows import blank_row, share_row, shared_items
+from sfumato.studies.measures.trials import blank_row, share_row, shared_items
 from sfumato.studies.study import Arm
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown

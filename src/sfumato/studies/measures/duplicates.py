@@ -18,7 +18,7 @@ from sfumato.evaluation.duplicates import (
 )
 from sfumato.scores import Estimate, source_text
 from sfumato.studies.data import Findings, Predictions, StudyData
-from sfumato.studies.measures.rows import share_row
+from sfumato.studies.measures.trials import share_row
 
 LEARNT = "train"
 """The part that is learnt: a picture of another part that is here too has leaked."""

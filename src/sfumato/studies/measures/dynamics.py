@@ -21,9 +21,8 @@ from sfumato.evaluation.cartography import (
     data_map_table,
     steadiness,
 )
-from sfumato.evaluation.strata import disputed_thirds, strata_of
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy
+from sfumato.labels.signals import Mask, disputed_thirds, entropy, strata_of
 from sfumato.scores import Estimate, with_interval
 from sfumato.stats import (
     bootstrap_statistics,
@@ -33,10 +32,9 @@ from sfumato.stats import (
     spearman_of_codes,
 )
 from sfumato.studies.data import WATCHED, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.rows import (
+from sfumato.studies.measures.trials import (
     LEARNT_SOFT,
     LEARNT_VOTE,
-    Mask,
     apart_row,
     blank_row,
     mean_row,

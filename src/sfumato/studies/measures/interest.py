@@ -23,12 +23,7 @@ from sfumato.scores import Estimate
 from sfumato.studies.data import Findings, Predictions, StudyData
 from sfumato.studies.measures.doubt import UNSURE, signals_of
 from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, map_beliefs, watched_runs
-from sfumato.studies.measures.rows import (
-    LEARNT_SOFT,
-    beliefs_by_seed,
-    blank_row,
-    shared_items,
-)
+from sfumato.studies.measures.trials import LEARNT_SOFT, beliefs_by_seed, blank_row, shared_items
 
 SHOWN = 8
 """Pictures in a gallery."""

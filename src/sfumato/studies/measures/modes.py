@@ -18,7 +18,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
 from sfumato.stats import bootstrap_interval, student_interval
 from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData
-from sfumato.studies.measures.rows import (
+from sfumato.studies.measures.trials import (
     LEARNT_ORIGINAL,
     LEARNT_SOFT,
     LEARNT_VOTE,

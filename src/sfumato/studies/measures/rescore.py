@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.cartography import bars, same_top_other_rest
 from sfumato.evaluation.metrics import accuracy, cross_entropy
-from sfumato.evaluation.references import class_oracle_labels
 from sfumato.evaluation.score import ensemble, evaluate
-from sfumato.evaluation.strata import strata_of
+from sfumato.evaluation.trials import class_oracle_labels
 from sfumato.labels.labelset import LabelSet
+from sfumato.labels.signals import strata_of
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import paired_items
 from sfumato.studies.cifar_sources import BEST, CLOSEST

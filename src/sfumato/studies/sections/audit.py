@@ -15,8 +15,7 @@ from sfumato.evaluation.cartography import REGIONS
 from sfumato.reporting.draw import Basis
 from sfumato.reporting.figures import curves, galleries
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Section, Text
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Block, Section, Table, Text
 from sfumato.reporting.text import Finding, count, interval, mode_shift, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.data import PEOPLE
@@ -25,8 +24,8 @@ from sfumato.studies.measures.doubt import TOP, TOP_SHARE
 from sfumato.studies.measures.duplicates import LEARNT
 from sfumato.studies.measures.dynamics import SIGNALS
 from sfumato.studies.measures.modes import STEPS
-from sfumato.studies.measures.rows import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 from sfumato.studies.measures.trained import ATTACKED
+from sfumato.studies.measures.trials import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl")
@@ -178,16 +177,16 @@ def doubt(run: RunFolder) -> Section | None:
 
 
 def doubt_sentences(estimates: Estimates) -> list[Finding]:
-    """How much people dispute, and how much of it lies in few items."""
+    """How many labels are spread over classes, and how much of the entropy lies in few items."""
     found = {(one.metric, one.stratum): one for one in estimates.filter(network="", part="")}
     disputed = found.get(("share_of_items", "disputed"))
     mean, top = found.get(("mean_entropy", "all")), found.get(("entropy_share", TOP))
     texts = []
     if disputed is not None and mean is not None:
         texts.append(
-            f"People dispute {found['items', 'disputed'].value:,.0f} of {disputed.items:,} items "
-            f"({percent(disputed)}); the mean entropy is {mean.value:.3f} nats "
-            f"{interval(mean.low, mean.high)}."
+            f"The labels of {found['items', 'disputed'].value:,.0f} of {disputed.items:,} items "
+            f"have mass on several classes ({percent(disputed)}); the mean entropy is "
+            f"{mean.value:.3f} nats {interval(mean.low, mean.high)}."
         )
     if top is not None:
         texts.append(f"The {TOP_SHARE:.0%} most doubtful items hold {percent(top)} of all doubt.")

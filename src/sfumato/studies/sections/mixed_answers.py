@@ -14,8 +14,7 @@ from sfumato.reporting.figures import (
     mix_gallery,
     pair_curves,
 )
-from sfumato.reporting.page import Block, Section
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Block, Section, Table
 from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, metric_words
 from sfumato.studies.cifar_sources import LATER, THESIS

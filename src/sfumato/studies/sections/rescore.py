@@ -3,8 +3,7 @@
 import polars as pl
 
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Section
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Section, Table
 from sfumato.reporting.text import interval, number
 from sfumato.scores import Estimates, metric_words
 from sfumato.studies.data import ORIGINAL, PEOPLE

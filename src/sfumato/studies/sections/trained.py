@@ -12,8 +12,7 @@ from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.figures import trade_off
-from sfumato.reporting.page import Block, Section
-from sfumato.reporting.tables import Origin, Table
+from sfumato.reporting.page import Block, Origin, Section, Table
 from sfumato.reporting.text import BOTH, interval, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
@@ -320,7 +319,7 @@ def ladder(run: RunFolder) -> Section | None:
     if "wins" in run.tables:
         caption = "How many trainings, of the same seed and fold, are better than the control's."
         blocks.append(Table("Training by training", run.tables["wins"], caption=caption))
-    text = f"The gap is to {run.study.controls[0]!r}."
+    text = f"The gap is to {run.study.controls[0]!r}." if run.study.controls else ""
     return Section("Further and further away", text, tuple(blocks))
 
 
@@ -329,7 +328,7 @@ def _ladder_rows(run: RunFolder, steps: Sequence[str]) -> pl.DataFrame:
     place = {name: at for at, name in enumerate(s for s in steps if s in against_of(known))}
     gaps = {
         (one.arm, one.network, one.against, one.metric): one.value
-        for one in known.minus(run.study.controls[0])
+        for one in known.minus(*run.study.controls[:1])
     }
     return pl.DataFrame(
         [

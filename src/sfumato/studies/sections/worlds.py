@@ -10,8 +10,7 @@ from sfumato.planning.cost import losses, preferred_forms
 from sfumato.planning.grid import recovered_means
 from sfumato.reporting.draw import Drawing
 from sfumato.reporting.figures import worlds as figures
-from sfumato.reporting.page import Block, Section
-from sfumato.reporting.tables import Table
+from sfumato.reporting.page import Block, Section, Table
 from sfumato.reporting.text import count, interval, number
 from sfumato.scores import Estimate, metric_words
 from sfumato.studies.folder import RunFolder

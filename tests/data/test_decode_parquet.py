@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from sfumato.data import load
-from sfumato.data.digits import read_digit_images
+from sfumato.data.decode import read_digit_images
 from sfumato.errors import DataError
 from sfumato.labels.soft_digits import read_soft_digits
 

@@ -8,7 +8,7 @@ from tests.studies.measures.made import CATS, CLASSES, failed, found_by, only, s
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.studies.data import TestSet, TrainingRun
-from sfumato.studies.measures.gaps import (
+from sfumato.studies.measures.trained import (
     OWN,
     RATIO,
     gains,

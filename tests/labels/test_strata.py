@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.strata import (
+from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.labels.signals import (
     agreement_strata,
     disputed_thirds,
+    entropy,
     hlv_strata,
     original_agreement,
     strata_of,
 )
-from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.labels.signals import entropy
 
 
 def named(probs: NDArray[np.float64]) -> LabelSet:

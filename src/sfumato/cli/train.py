@@ -1,0 +1,189 @@
+"""``sfumato train`` and ``sfumato predict``: items and labels to a model, items to its beliefs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import sfumato.cli.options as given
+from sfumato.cli.printing import (
+    format_count,
+    format_number,
+    notify,
+    print_line,
+    print_result,
+    progress,
+)
+from sfumato.cli.writing import refuse_existing
+
+if TYPE_CHECKING:
+    from sfumato.learn.model import Model
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="ITEMS",
+        help="Folder or zip of pictures, or .npy, .npz, .csv, .parquet of images or vectors.",
+    ),
+]
+TrainingLabels = Annotated[
+    Path, typer.Option("--labels", help="Label file: distributions, or item and label.")
+]
+NetworkName = Annotated[str | None, typer.Option("--network", help="Which network (see below).")]
+ModelOutput = Annotated[
+    Path, typer.Option("--output", "-o", help="Folder, or .safetensors file, to write.")
+]
+Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the items, at most.")]
+BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Items per step.")]
+Rate = Annotated[
+    float | None, typer.Option("--learning-rate", help="0.001 for images, 0.01 for vectors.")
+]
+Augment = Annotated[
+    list[str] | None,
+    typer.Option("--augment", help="Change images each time: crop, flip, cutout; repeatable."),
+]
+Validation = Annotated[
+    float | None,
+    typer.Option(
+        "--validation", help="Share of items to choose the epoch on; 0.1 from 100 items on."
+    ),
+]
+Patience = Annotated[
+    int, typer.Option("--patience", min=1, help="Epochs without a better validation loss.")
+]
+Presentation = Annotated[
+    str, typer.Option("--presentation", help="What is shown: fixed, sampled, one-annotator.")
+]
+PictureSize = Annotated[
+    int | None, typer.Option("--size", min=1, help="Height and width to resize pictures to.")
+]
+IdColumn = Annotated[str, typer.Option("--item", help="The column of ids in a table of vectors.")]
+Columns = Annotated[
+    str | None, typer.Option("--columns", help="The columns of numbers in it, between commas.")
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, …")]
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="What train wrote, or a model of a run.")
+]
+PredictionsOutput = Annotated[
+    Path, typer.Option("--output", "-o", help="Predictions to write (.parquet or .csv).")
+]
+
+
+def train(
+    items: Source,
+    labels: TrainingLabels,
+    output: ModelOutput,
+    network: NetworkName = None,
+    epochs: Epochs = 60,
+    batch_size: BatchSize = 64,
+    learning_rate: Rate = None,
+    augment: Augment = None,
+    validation: Validation = None,
+    patience: Patience = 10,
+    presentation: Presentation = "fixed",
+    size: PictureSize = None,
+    item: IdColumn = "item",
+    columns: Columns = None,
+    seed: given.Seed = 0,
+    device: Device = "auto",
+    overwrite: given.Overwrite = False,
+    as_json: given.AsJson = False,
+) -> None:
+    """Train a network on items and people's labels of them."""
+    from sfumato.cli.reading import names_in
+    from sfumato.items.load import load_items
+    from sfumato.learn.model import model_files
+    from sfumato.learn.model import train as train_model
+
+    refuse_existing(*model_files(output), overwrite=overwrite)
+    named = None if columns is None else names_in(columns)
+    loaded = load_items(items, item=item, columns=named, size=size)
+    with progress("Training") as advance:
+        model = train_model(
+            loaded,
+            labels,
+            network=network,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            augment=augment or (),
+            validation=validation,
+            patience=patience,
+            presentation=presentation.replace("-", " "),
+            seed=seed,
+            device=device,
+            progress=advance,
+        )
+    model.save(output)
+    for remark in model.remarks:
+        notify(remark)
+    print_result(_trained(model, output), as_json, _print_trained)
+
+
+def predict(
+    model: ModelPath,
+    items: Source,
+    output: PredictionsOutput,
+    item: IdColumn = "item",
+    device: Device = "auto",
+    overwrite: given.Overwrite = False,
+    as_json: given.AsJson = False,
+) -> None:
+    """What a trained model believes about items."""
+    from sfumato.labels.files import check_output, write_labels
+    from sfumato.learn.model import Model
+
+    check_output(output)
+    refuse_existing(output, overwrite=overwrite)
+    opened = Model.load(model)
+    shown = opened.read_items(items, item=item)
+    beliefs = opened.predict(shown, device=device)
+    write_labels(beliefs, output)
+    for remark in shown.remarks:
+        notify(remark)
+    found = {
+        "predictions": str(output),
+        "model": str(model),
+        "network": opened.network,
+        "items": len(beliefs),
+        "classes": list(beliefs.classes),
+    }
+    print_result(found, as_json, _print_predicted)
+
+
+def _trained(model: "Model", output: Path) -> dict[str, Any]:
+    """What is printed, as plain values."""
+    return {
+        "model": str(output),
+        "network": model.network,
+        "classes": list(model.classes),
+        "trained_on": model.trained_on,
+        "validated_on": model.validated_on,
+        "epochs": len(model.history),
+        "best_epoch": model.best_epoch,
+        "loss": model.loss,
+        "validation_loss": model.validation_loss,
+        "remarks": list(model.remarks),
+    }
+
+
+def _print_trained(found: dict[str, Any]) -> None:
+    learnt = format_count(found["trained_on"], "item")
+    print_line(
+        f"Trained {found['network']} on {learnt}, {len(found['classes'])} classes: "
+        f"cross-entropy {format_number(found['loss'])} in epoch {found['best_epoch']} of "
+        f"{found['epochs']}."
+    )
+    if found["validation_loss"] is not None:
+        chosen = format_count(found["validated_on"], "item")
+        print_line(
+            f"On {chosen} set aside, on which the epoch was chosen: cross-entropy "
+            f"{format_number(found['validation_loss'])}."
+        )
+    print_line(f"The model is in {found['model']}.")
+
+
+def _print_predicted(found: dict[str, Any]) -> None:
+    count = format_count(found["items"], "item")
+    print_line(f"Wrote what {found['network']} believes about {count} to {found['predictions']}.")

@@ -1,0 +1,304 @@
+"""``Items``: ids and contents of what people judged and models learn.
+
+Labels only need ids; training and prediction need contents too. Items are of one kind, images or
+vectors, frozen and checked when made, and joined to labels by id, never by position.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal, assert_never
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, missing_package
+from sfumato.frames import Tabular
+from sfumato.items.pictures import Size
+from sfumato.provenance import Provenance
+
+if TYPE_CHECKING:
+    import torch
+
+Kind = Literal["images", "vectors"]
+"""What the contents are."""
+
+Naming = Literal["path", "name", "stem"]
+"""How a file becomes an id: its path in the folder or archive, its file name, or that without the
+ending."""
+
+Id = str | int
+"""Ids may be given as whole numbers; inside they are text."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Tabular):
+    """Ids and contents of one kind, one row per item.
+
+    >>> items = Items(("a", "b"), np.array([[0.5, 1.0], [2.0, 3.0]]), "vectors")
+    >>> items
+    <Items: 2 vectors of 2 numbers, a, b>
+    >>> items["b"]
+    array([2., 3.])
+    >>> items[["b"]].ids, items["a":"b"].ids, "a" in items
+    (('b',), ('a', 'b'), True)
+    >>> [item for item, content in items if content.sum() > 2]
+    ['b']
+    """
+
+    ids: tuple[str, ...]
+    contents: NDArray[Any]
+    """Images: (items, height, width, channels), uint8 or float32 from 0 to 1. Vectors: (items,
+    numbers), float32 or float64."""
+    kind: Kind
+    columns: tuple[str, ...] = ()
+    """Vectors of a table: what each number is called; otherwise empty."""
+    files: bool = False
+    """Whether ids are paths of files, which labels may call by file name or stem as well."""
+    size: Size | None = None
+    """Height and width that pictures were brought to when they were read; None: as they were."""
+    remarks: tuple[str, ...] = ()
+    """What was left out when they were read, a sentence each."""
+    provenance: Provenance = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", as_ids(self.ids))
+        for name in ("columns", "remarks", "provenance"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        match self.kind:
+            case "images":
+                contents = _checked_images(self.contents, self.ids)
+            case "vectors":
+                contents = _checked_vectors(self.contents, self.ids, self.columns)
+            case _:
+                assert_never(self.kind)
+        object.__setattr__(self, "contents", _frozen(contents))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        for item, content in zip(self.ids, self.contents, strict=True):
+            yield item, content.copy()
+
+    def __contains__(self, item: object) -> bool:
+        return str(item) in self._place
+
+    def __getitem__(self, wanted: Id | slice | Sequence[Id]) -> Any:
+        """A copy of one item's content; or the items of a list or slice of ids, ends included."""
+        if isinstance(wanted, slice):
+            first = None if wanted.start is None else self._row(wanted.start)
+            last = None if wanted.stop is None else self._row(wanted.stop) + 1
+            return self.take(self.ids[slice(first, last, wanted.step)])
+        if isinstance(wanted, str | int | np.integer):
+            return self.contents[self._row(wanted)].copy()
+        return self.take(wanted)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one item: (height, width, channels), or (numbers,)."""
+        return self.contents.shape[1:]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over ids and contents."""
+        about = (self.kind, self.ids, self.columns, self.contents.dtype.str, self.contents.shape)
+        total = hashlib.sha256(json.dumps(about).encode())
+        total.update(np.ascontiguousarray(self.contents).reshape(-1).view(np.uint8).data)
+        return total.hexdigest()
+
+    def describe(self) -> str:
+        """How many there are, and of what form: ``'1,797 images of 8 × 8 pixels, grey'``."""
+        return f"{len(self):,} {describe_kind(self.kind, self.shape, plural=len(self) != 1)}"
+
+    def take(self, ids: Sequence[Id]) -> "Items":
+        """The given items in the given order; an unknown one is an error."""
+        wanted = as_ids(ids)
+        if not wanted:
+            raise DataError("No items were asked for; name at least one.")
+        missing = [item for item in wanted if item not in self._place]
+        if missing:
+            raise self._unknown(missing, len(wanted))
+        rows = [self._place[item] for item in wanted]
+        return replace(self, ids=wanted, contents=self.contents[rows])
+
+    def named(self, naming: Naming) -> "Items":
+        """The same items called by path, file name or stem of their files.
+
+        Two files that would be called the same are an error. Items that did not come from files
+        keep their ids.
+        """
+        if not self.files:
+            return self
+        names = file_names(self.ids, naming)
+        if len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            both = [path for path, name in zip(self.ids, names, strict=True) if name == twice]
+            raise DataError(
+                f"{both[0]} and {both[1]} would both be called {twice!r}; call items by their path."
+            )
+        return replace(self, ids=tuple(names), files=False)
+
+    def to_numpy(self) -> NDArray[Any]:
+        """A copy of the contents, one row per item in the order of ``ids``."""
+        return self.contents.copy()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Column ``item``; then the numbers of a vector, or one column ``image``."""
+        ids = pl.Series("item", self.ids, dtype=pl.String)
+        match self.kind:
+            case "images":
+                return pl.DataFrame([ids, pl.Series("image", self.to_numpy())])
+            case "vectors":
+                names = self.columns or tuple(map(str, range(self.shape[0])))
+                return pl.DataFrame(self.to_numpy(), schema=list(names)).insert_column(0, ids)
+            case _:
+                assert_never(self.kind)
+
+    def to_torch(self) -> "torch.Tensor":
+        """The contents as a tensor, in the order of ``ids``."""
+        try:
+            import torch
+        except ImportError:
+            raise missing_package("Making a tensor", "torch", "learn") from None
+        return torch.from_numpy(self.to_numpy())
+
+    def _summary(self) -> str:
+        shown = ", ".join(self.ids[:3]) + (", …" if len(self) > 3 else "")
+        return f"Items: {self.describe()}, {shown}"
+
+    def _row(self, item: Id) -> int:
+        if str(item) not in self._place:
+            raise self._unknown([str(item)], 1)
+        return self._place[str(item)]
+
+    def _unknown(self, missing: Sequence[str], wanted: int) -> DataError:
+        return DataError(
+            f"There is no item {missing[0]!r} ({len(missing)} of {wanted} are not there). Ids look "
+            f"like {self.ids[0]!r}."
+        )
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {item: row for row, item in enumerate(self.ids)}
+
+
+def as_ids(ids: Sequence[object]) -> tuple[str, ...]:
+    """Ids as text, each once.
+
+    >>> as_ids([7, "x"])
+    ('7', 'x')
+    """
+    names = tuple(map(str, ids))
+    for place, (given, name) in enumerate(zip(ids, names, strict=True)):
+        if given is None or given != given or not name:  # NaN is not itself
+            raise DataError(f"Item {place + 1} of {len(names)} has no id.")
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise DataError(f"The item {twice!r} occurs more than once; each item needs its own id.")
+    return names
+
+
+def describe_kind(kind: Kind, shape: Sequence[int], *, plural: bool = True) -> str:
+    """Kind and form in words.
+
+    >>> describe_kind("images", (8, 8, 1)), describe_kind("vectors", (20,), plural=False)
+    ('images of 8 × 8 pixels, grey', 'vector of 20 numbers')
+    """
+    noun = kind if plural else kind.removesuffix("s")
+    match kind:
+        case "images":
+            height, width, channels = shape
+            colours = {1: "grey", 3: "in colour"}.get(channels, f"{channels} channels")
+            return f"{noun} of {height} × {width} pixels, {colours}"
+        case "vectors":
+            return f"{noun} of {shape[0]:,} " + ("number" if shape[0] == 1 else "numbers")
+        case _:
+            assert_never(kind)
+
+
+def file_names(paths: Sequence[str], naming: Naming) -> list[str]:
+    """What files are called.
+
+    >>> file_names(["set-1/IMG_2.png"], "stem")
+    ['IMG_2']
+    """
+    match naming:
+        case "path":
+            return list(paths)
+        case "name":
+            return [PurePosixPath(path).name for path in paths]
+        case "stem":
+            return [PurePosixPath(path).stem for path in paths]
+        case _:
+            assert_never(naming)
+
+
+def _checked_images(contents: Any, ids: tuple[str, ...]) -> NDArray[Any]:
+    images = np.asarray(contents)
+    if images.ndim == 3:
+        images = images[..., None]  # grey ones without a channel
+    if images.ndim != 4 or len(images) != len(ids) or 0 in images.shape:
+        raise DataError(
+            f"There are {len(ids)} ids and images of shape {np.shape(contents)}; expected at least "
+            "one item, and items × height × width × channels."
+        )
+    if images.shape[1] in (1, 3) and images.shape[3] > 4:
+        raise DataError(
+            f"The images have the shape {images.shape}: channels seem to come first. Bring them "
+            "into the order items × height × width × channels."
+        )
+    if images.dtype == np.uint8:
+        return images
+    if images.dtype.kind not in "iuf":
+        raise DataError(f"Images are numbers, not {images.dtype}.")
+    highest = 1 if images.dtype.kind == "f" else 255
+    _refuse_outside(images, ids, highest)
+    return images.astype(np.float32 if highest == 1 else np.uint8)
+
+
+def _refuse_outside(images: NDArray[Any], ids: tuple[str, ...], highest: int) -> None:
+    flat = images.reshape(len(images), -1)
+    bad = ~((flat >= 0) & (flat <= highest))  # NaN as well
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"The image of item {ids[row]!r} holds {flat[row, column]:g}; images are whole numbers "
+            "from 0 to 255, or others from 0 to 1. Scale them first."
+        )
+
+
+def _checked_vectors(contents: Any, ids: tuple[str, ...], columns: tuple[str, ...]) -> NDArray[Any]:
+    vectors = np.asarray(contents)
+    if vectors.ndim != 2 or len(vectors) != len(ids) or 0 in vectors.shape:
+        raise DataError(
+            f"There are {len(ids)} ids and vectors of shape {vectors.shape}; expected at least one "
+            "item, and items × numbers."
+        )
+    if vectors.dtype.kind not in "biuf":
+        raise DataError(f"Vectors are numbers, not {vectors.dtype}.")
+    if columns and len(columns) != vectors.shape[1]:
+        raise DataError(f"There are {len(columns)} columns but {vectors.shape[1]} numbers an item.")
+    bad = ~np.isfinite(vectors)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        where = repr(columns[column]) if columns else f"number {column + 1}"
+        raise DataError(
+            f"The vector of item {ids[row]!r} has {vectors[row, column]} as {where}; every number "
+            "is needed. Fill it in, or leave the item out."
+        )
+    half = vectors.dtype in (np.float16, np.float32)
+    return vectors.astype(np.float32 if half else np.float64, copy=False)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    # Tens of thousands of pictures are not copied when nobody else can write to them.
+    if array.flags.writeable or array.base is not None:
+        array = np.array(array)
+        array.flags.writeable = False
+    return array

@@ -1,0 +1,337 @@
+"""Turn folders, archives, arrays and tables into ``Items``."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.frames import is_table, split_index
+from sfumato.items.items import Id, Items, Kind, Naming
+from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
+from sfumato.labels.tables import read_arrays
+from sfumato.provenance import Provenance, Setting, Step, fingerprint_file
+
+SOURCES = (
+    "a folder or zip archive of pictures, an .npy, .npz, .csv or .parquet file, a table, an "
+    "array, or a dict of arrays by id"
+)
+"""What ``load_items`` takes, for messages."""
+
+TABLES = (".csv", ".csv.gz", ".tsv", ".parquet")
+ID_ARRAYS = ("ids", "items", "item")
+"""What the array of ids in an ``.npz`` file may be called."""
+ONLY_FOR = {
+    "ids": "ids of rows are given for arrays only",
+    "columns": "columns are chosen from tables only",
+    "naming": "only files are called by path, name or stem",
+    "size": "only files of pictures are resized",
+}
+NO_NUMBERS = ("annotator", "class", "label", "split", "target")
+"""Columns that are hardly meant as one of an item's numbers, although they may hold numbers."""
+
+
+@runtime_checkable
+class _ImageSet(Protocol):
+    """Pictures of a data set, as ``sfumato.data`` loads them."""
+
+    @property
+    def items(self) -> tuple[str, ...]: ...
+    @property
+    def images(self) -> NDArray[Any]: ...
+
+
+@runtime_checkable
+class _FeatureSet(Protocol):
+    """Vectors of a data set, as ``sfumato.data`` loads them."""
+
+    @property
+    def items(self) -> tuple[str, ...]: ...
+    @property
+    def features(self) -> NDArray[Any]: ...
+
+
+def load_items(
+    source: object,
+    *,
+    ids: Sequence[Id] | None = None,
+    item: str = "item",
+    columns: Sequence[str] | None = None,
+    naming: Naming | None = None,
+    size: Size | int | None = None,
+) -> Items:
+    """What labels are about, as ``Items``: pictures or vectors with their ids.
+
+    ``source`` is a folder or zip archive of pictures (PNG, JPEG), an ``.npy`` or ``.npz`` file, a
+    CSV or Parquet file of vectors, a table of any known library, an array (two dimensions:
+    vectors; three or four: images), a dict of arrays by id, or a loaded data set.
+
+    ``ids`` are those of an array's rows; left out, rows are called "0", "1", … In a table they are
+    the column ``item``, or the index of a pandas frame, and all other columns are numbers, unless
+    ``columns`` names some. Pictures are called by their path; labels may call them by file name or
+    stem too, and ``naming`` settles it from the start. ``size``, (height, width) or one number for
+    both, has pictures resized by Lanczos' filter; otherwise all must be of one size.
+
+    >>> load_items(np.eye(2), ids=[7, 8])
+    <Items: 2 vectors of 2 numbers, 7, 8>
+    >>> load_items([{"item": "a", "age": 30, "height": 1.7}]).columns
+    ('age', 'height')
+    """
+    options = {"ids": ids, "columns": columns, "naming": naming, "size": size}
+    if isinstance(source, str | Path):
+        return _from_path(Path(source), item, options)
+    if isinstance(source, Items):
+        return _using(source, options)
+    if isinstance(source, _ImageSet):
+        return _from_set(source, source.images, "images", options)
+    if isinstance(source, _FeatureSet):
+        return _from_set(source, source.features, "vectors", options)
+    if is_table(source) and (not isinstance(source, Mapping) or item in source):
+        _refuse_unused("A table", options, used=("columns",))
+        return _from_table(source, "The table", item, columns, (Step("load items"),))
+    if isinstance(source, Mapping):
+        _refuse_unused("A dict of arrays", options)
+        return _from_dict(source)
+    _refuse_unused("An array", options, used=("ids",))
+    return _from_array(_as_array(source), ids, "The array", (Step("load items"),))
+
+
+def holds_pictures(source: object) -> bool:
+    """Whether the source is a folder or zip archive."""
+    if not isinstance(source, str | Path):
+        return False
+    return Path(source).is_dir() or str(source).lower().endswith(".zip")
+
+
+def holds_table(source: object) -> bool:
+    """Whether the source is a table, or a file of one."""
+    if isinstance(source, str | Path):
+        return str(source).lower().endswith(TABLES)
+    return is_table(source)
+
+
+def _from_path(path: Path, item: str, options: Mapping[str, Any]) -> Items:
+    if not path.exists():
+        raise DataError(f"There is no file or folder {path}.")
+    name = path.name.lower()
+    if holds_pictures(path):
+        _refuse_unused(f"The folder or archive {path.name}", options, used=("naming", "size"))
+        return _from_pictures(path, options["naming"], options["size"])
+    step = (Step("load items", {}, {path.name: fingerprint_file(path)}),)
+    if name.endswith((".npy", ".npz")):
+        _refuse_unused(path.name, options, used=("ids",))
+        return _from_array_file(path, options["ids"], step)
+    if name.endswith(TABLES):
+        _refuse_unused(path.name, options, used=("columns",))
+        return _from_table(_read_table(path, item), path.name, item, options["columns"], step)
+    raise DataError(f"{path.name} holds no items that can be read; give {SOURCES}.")
+
+
+def _refuse_unused(what: str, options: Mapping[str, Any], *, used: Sequence[str] = ()) -> None:
+    for name, value in options.items():
+        if value is not None and name not in used:
+            raise DataError(f"{what} cannot be read so: {ONLY_FOR[name]}.")
+
+
+def _using(items: Items, options: Mapping[str, Any]) -> Items:
+    _refuse_unused("What is loaded already", options)
+    return items
+
+
+def _from_set(
+    source: _ImageSet | _FeatureSet, contents: NDArray[Any], kind: Kind, options: Mapping[str, Any]
+) -> Items:
+    _refuse_unused("A data set", options)
+    provenance: Provenance = getattr(source, "provenance", ())
+    return Items(source.items, contents, kind, provenance=(*provenance, Step("load items")))
+
+
+def _from_pictures(path: Path, naming: Naming | None, size: Size | int | None) -> Items:
+    found = open_pictures(path)
+    if not found.names:
+        raise DataError(f"There are no pictures ({', '.join(ENDINGS)}) in {path}.")
+    wanted = (size, size) if isinstance(size, int) else size
+    images = stack_pictures(
+        [read_picture(found.read, name, path) for name in found.names], found.names, wanted
+    )
+    settings: dict[str, Setting] = {"size": None if wanted is None else [*wanted]}
+    inputs = {path.name: fingerprint_file(path)} if path.is_file() else {}
+    items = Items(
+        tuple(found.names),
+        images,
+        "images",
+        files=True,
+        size=wanted,
+        remarks=_told(path, found.others),
+        provenance=(Step("load items", settings, inputs),),
+    )
+    return items if naming is None else items.named(naming)
+
+
+def _told(path: Path, others: Sequence[str]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    counts = Counter(PurePosixPath(name).suffix.lower() or "no ending" for name in others)
+    kinds = ", ".join(f"{ending}: {count:,}" for ending, count in counts.most_common(5))
+    noun = "file is" if len(others) == 1 else "files are"
+    return (f"{len(others):,} {noun} left out of {path.name}, being no PNG or JPEG ({kinds}).",)
+
+
+def _from_array_file(path: Path, ids: Sequence[Id] | None, provenance: Provenance) -> Items:
+    stored = dict(read_arrays(path))
+    named = [name for name in ID_ARRAYS if name in stored]
+    stored_ids = stored.pop(named[0]) if named else None
+    if ids is not None and stored_ids is not None:
+        raise DataError(f"{path.name} names its items already ({named[0]!r}); leave ids out.")
+    if stored_ids is not None:
+        ids = stored_ids.tolist()
+    numbers = {name: array for name, array in stored.items() if array.ndim > 1}
+    if len(numbers) != 1:
+        held = ", ".join(f"{name} {array.shape}" for name, array in stored.items()) or "nothing"
+        raise DataError(
+            f"{path.name} holds {held} besides ids; expected one array of images or vectors."
+        )
+    (contents,) = numbers.values()
+    return _from_array(contents, ids, path.name, provenance)
+
+
+def _from_array(
+    contents: NDArray[Any], ids: Sequence[Id] | None, where: str, provenance: Provenance
+) -> Items:
+    if contents.ndim not in (2, 3, 4):
+        raise DataError(
+            f"{where} has the shape {contents.shape}; expected items × numbers for vectors, or "
+            "items × height × width, with or without × channels, for images."
+        )
+    if ids is None:
+        ids = range(len(contents))
+    if len(ids) != len(contents):
+        raise DataError(f"{where} has {len(contents)} rows, but {len(ids)} ids are given.")
+    kind: Kind = "vectors" if contents.ndim == 2 else "images"
+    return Items(tuple(map(str, ids)), contents, kind, provenance=provenance)
+
+
+def _as_array(source: object) -> NDArray[Any]:
+    try:
+        array = np.asarray(source)
+    except (TypeError, ValueError, RuntimeError):
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"A {type(source).__name__} cannot be read as items; give {SOURCES}.")
+    return array
+
+
+def _from_dict(source: Mapping[Any, Any]) -> Items:
+    if not source:
+        raise DataError("The dict of items is empty.")
+    arrays = {str(name): _as_array(value) for name, value in source.items()}
+    first, shape = next((name, array.shape) for name, array in arrays.items())
+    for name, array in arrays.items():
+        if array.shape != shape:
+            raise DataError(
+                f"Item {name!r} has the shape {array.shape}, but {first!r} has {shape}; all must "
+                "have one."
+            )
+    return _from_array(
+        np.stack(list(arrays.values())), list(source), "The dict", (Step("load items"),)
+    )
+
+
+def _read_table(path: Path, item: str) -> pl.DataFrame:
+    """The cells of a CSV are text, so that no id is taken for a number."""
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path)
+        header = pl.read_csv(path, infer_schema=False, n_rows=0).columns
+        marks = ",;\t" if len(header) > 1 else ";\t,"
+        separator = next((mark for mark in marks if mark in ",".join(header)), ",")
+        table = pl.read_csv(path, infer_schema=False, separator=separator)
+        if separator == ";":  # where decimals are written with a comma
+            table = table.with_columns(pl.exclude(item).str.replace(",", ".", literal=True))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
+    return table
+
+
+def _from_table(
+    source: object, where: str, item: str, columns: Sequence[str] | None, provenance: Provenance
+) -> Items:
+    table, index = split_index(source, what="table of items")
+    ids = _ids_of(table, index, where, item)
+    table = table.drop(item, "", strict=False)
+    if columns is not None:
+        _require_columns(table, columns, where)
+        table = table.select(columns)
+    else:
+        _refuse_suspicious(table, where)
+    if table.width == 1 and isinstance(table.dtypes[0], pl.List | pl.Array):
+        return Items(
+            ids, _from_lists(table.to_series(), ids, where), "vectors", provenance=provenance
+        )
+    vectors = np.empty((len(ids), table.width))
+    for place, name in enumerate(table.columns):
+        vectors[:, place] = _numbers(table[name], ids, where)
+    return Items(ids, vectors, "vectors", columns=tuple(table.columns), provenance=provenance)
+
+
+def _ids_of(table: pl.DataFrame, index: list[Any] | None, where: str, item: str) -> tuple[str, ...]:
+    name = item if item in table.columns else ""  # pandas writes its index without a name
+    if name in table.columns:
+        empty = table[name].is_null()
+        if empty.any():
+            raise DataError(f"{where}, row {(empty.arg_max() or 0) + 1}: {item!r} is empty.")
+        return tuple(map(str, table[name].to_list()))
+    if index is None:
+        raise DataError(
+            f"{where} has no column {item!r}; it has {', '.join(table.columns[:20])}. Say which "
+            "column holds the ids."
+        )
+    return tuple(map(str, index))
+
+
+def _require_columns(table: pl.DataFrame, columns: Sequence[str], where: str) -> None:
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise DataError(
+            f"{where} has no column {missing[0]!r}; it has {', '.join(table.columns[:20])}."
+        )
+
+
+def _refuse_suspicious(table: pl.DataFrame, where: str) -> None:
+    odd = [name for name in table.columns if name.lower() in NO_NUMBERS]
+    if odd:
+        raise DataError(
+            f"{where} has a column {odd[0]!r}, which is hardly one of the numbers to learn from. "
+            "Take it out, or name the columns that are meant."
+        )
+
+
+def _numbers(column: pl.Series, ids: Sequence[str], where: str) -> NDArray[np.float64]:
+    try:
+        numbers = column.cast(pl.Float64, strict=False)
+    except pl.exceptions.PolarsError:  # lists, dates and the like
+        numbers = pl.Series([None] * len(column), dtype=pl.Float64)
+    lost = numbers.is_null() | ~numbers.fill_null(0.0).is_finite()
+    if lost.any():
+        row = lost.arg_max() or 0
+        raise DataError(
+            f"{where}, row {row + 1} (item {ids[row]!r}), column {column.name!r}: "
+            f"{column[row]!r} is no number. Fill it in, or name the columns that are meant."
+        )
+    return numbers.to_numpy()
+
+
+def _from_lists(column: pl.Series, ids: Sequence[str], where: str) -> NDArray[np.float64]:
+    """One column that holds a whole vector in every row."""
+    rows = column.to_list()
+    for row, (name, values) in enumerate(zip(ids, rows, strict=True)):
+        if values is None or len(values) != len(rows[0] or ()) or None in values:
+            raise DataError(
+                f"{where}, row {row + 1} (item {name!r}), column {column.name!r}: expected "
+                f"{len(rows[0] or ())} numbers as in the first row."
+            )
+    return np.array(rows, dtype=np.float64)

@@ -1,0 +1,560 @@
+"""Turn anybody's table of answers into judgments, whatever its columns are called.
+
+The table is long (one row per answer) or wide (one column per person, or one per class). What
+each column was taken for is said in a remark, and so are the columns that are not used.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, assert_never
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import DataError
+from sfumato.judgments.formats.clock import to_iso, to_seconds
+from sfumato.judgments.formats.columns import (
+    MEANING,
+    Columns,
+    Role,
+    compact,
+    find_columns,
+    numbered_people,
+)
+from sfumato.judgments.formats.own import judgments_of_rows, read_parquet_rows
+from sfumato.judgments.formats.reading import (
+    ReadOptions,
+    Rows,
+    UnclearSource,
+    read_csv_rows,
+    tidy_ids,
+)
+from sfumato.judgments.formats.records import Extract, read_json_rows
+from sfumato.judgments.formats.shapes import MARKS, Shape, Wide, find_wide, to_numbers
+from sfumato.judgments.formats.tables import MISSING, VoteTable, judgments_of_counts
+from sfumato.judgments.formats.texts import content_suffix, open_bytes
+from sfumato.judgments.judgments import COLUMNS, Judgments, Remark
+from sfumato.judgments.question import Question, ask
+from sfumato.provenance import Provenance, Step, fingerprint_file
+
+SEVERAL_QUESTIONS = re.compile(
+    r"(?i)(question|element|aspect|criterion|criteria|dimension|metric|attribute|measure|variable"
+    r"|trait|facet|subtask|scale|concept)(_?(id|name|type))?"
+)
+"""Names of a column that tells apart what people were asked about one item."""
+
+PREDICTIONS = re.compile(
+    r"logits?|probs?|probabilit(y|ies)|pred(iction|icted)?s?|conf(idence)?|softmax"
+)
+"""Names of what a model gives out."""
+
+TABLE = "the table"
+"""What a table that comes from no file is called in errors."""
+
+
+def read_table(path: Path, options: ReadOptions, wanted: str | None = None) -> Judgments:
+    """Read a table in a text, JSON, JSONL or Parquet file, plain or compressed.
+
+    ``wanted`` is its shape where it is not to be guessed: "long", "people" or "counts".
+    """
+    found = _load(path, options)
+    inputs = {path.name: fingerprint_file(path)}
+    return judgments_of_table(found, options, file=path.name, inputs=inputs, wanted=wanted)
+
+
+def judgments_of_frame(frame: pl.DataFrame, options: ReadOptions, shape: str | None) -> Judgments:
+    """Judgments from a table of another library."""
+    if frame.is_empty():
+        raise DataError(f"{TABLE.capitalize()} has no rows.")
+    found = _of_frame(frame, list(range(1, len(frame) + 1)), options, TABLE)
+    digest = hashlib.sha256(found.rows.table.write_csv().encode()).hexdigest()
+    return judgments_of_table(found, options, file=TABLE, inputs={TABLE: digest}, wanted=shape)
+
+
+def judgments_of_table(
+    found: Extract,
+    options: ReadOptions,
+    *,
+    file: str,
+    inputs: Mapping[str, str],
+    wanted: str | None = None,
+) -> Judgments:
+    """Judgments from rows of texts; ``wanted`` is a shape that the user asked for by name."""
+    if found.question is not None:
+        step = Step("read table", {"shape": "records"}, inputs)
+        return _judged(found.rows, found.question, options, file, (step,))
+    rows = _without_empty_rows(found.rows, file)
+    if not found.long and _is_ours(rows.table, options) and wanted in (None, "long"):
+        step = Step("read sfumato", {}, inputs)
+        return judgments_of_rows(rows, options, file=file, question=None, provenance=(step,))
+    columns = find_columns(rows.table, _renamed(options) if found.long else options, file=file)
+    used = [name for role in ("item", "annotator", "at", "seconds") if (name := columns.get(role))]
+    several = [
+        name for name in numbered_people(rows.table.columns) if name not in (*used, options.answer)
+    ]
+    long = columns.get("answer") is not None and (
+        "answer" not in columns.guessed or not several or columns.get("annotator") is not None
+    )
+    if wanted == "long" or (wanted is None and long):
+        return _read_long(rows, columns, options, file, inputs)
+    return _read_wide(rows, columns, options, file, inputs, wanted)
+
+
+def _renamed(options: ReadOptions) -> ReadOptions:
+    """The columns that the user named have our names by now."""
+    return replace(options, item=None, annotator=None, answer=None, at=None, seconds=None)
+
+
+def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Every column as text: whole floats as integers, times in ISO 8601, "" as null.
+
+    >>> as_texts(pl.DataFrame({"item": [1.0, None], "late": [True, False]})).rows()
+    [('1', 'true'), (None, 'false')]
+    """
+    return pl.DataFrame([_as_text(frame[name]) for name in frame.columns])
+
+
+def _as_text(values: pl.Series) -> pl.Series:
+    if values.dtype == pl.Datetime:
+        return values.dt.to_string("iso:strict")
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+        if (values.drop_nulls() % 1 == 0).all() and (values.abs().max() or 0) < 2**53:  # type: ignore[operator]
+            values = values.cast(pl.Int64)
+    if values.dtype == pl.Object:
+        held = [None if value is None else str(value) for value in values]
+        values = pl.Series(values.name, held, dtype=pl.String)
+    texts = values.cast(pl.String)
+    return texts.set(texts == "", None)
+
+
+def _load(path: Path, options: ReadOptions) -> Extract:
+    with open_bytes(path) as file:
+        start = file.read(4096)
+    if start.startswith(b"PAR1"):
+        rows = read_parquet_rows(path)
+        return _of_frame(rows.table, rows.lines, options, path.name)
+    opening = start.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n")[:1]
+    if opening in (b"{", b"[") and content_suffix(path) not in (".csv", ".tsv", ".tab"):
+        return read_json_rows(path, options, file=path.name)
+    return Extract(
+        read_csv_rows(path, needed=(), progress=options.progress, delimiter=options.delimiter)
+    )
+
+
+def _of_frame(frame: pl.DataFrame, lines: list[int], options: ReadOptions, file: str) -> Extract:
+    """A typed table as texts; one with lists or records inside is read as JSON is."""
+    if any(dtype.is_nested() for dtype in frame.dtypes):
+        text = json.dumps(frame.to_dicts(), default=str, ensure_ascii=False)
+        return read_json_rows(text, options, file=file)
+    return Extract(Rows(as_texts(frame), lines, []))
+
+
+def _is_ours(table: pl.DataFrame, options: ReadOptions) -> bool:
+    """Whether a table has our own columns, and none that the user renames or that we would miss."""
+    names = set(table.columns)
+    ours = {"item", "answer"} <= names and names <= COLUMNS.keys()
+    return ours and all(
+        getattr(options, role) in (None, role)
+        for role in ("item", "annotator", "answer", "at", "seconds")
+    )
+
+
+def _without_empty_rows(rows: Rows, file: str) -> Rows:
+    empty = rows.table.select(
+        pl.all_horizontal(pl.all().str.strip_chars().fill_null("") == "")
+    ).to_series()
+    if rows.table.is_empty() or empty.all():
+        raise DataError(f"{file} holds no row of data below the names of its columns.")
+    if not empty.any():
+        return rows
+    kept = ~empty
+    return replace(
+        rows,
+        table=rows.table.filter(kept),
+        lines=pl.Series(rows.lines, dtype=pl.Int64).filter(kept).to_list(),
+        remarks=(*rows.remarks, Remark("empty rows left out", int(empty.sum()))),
+    )
+
+
+# Long tables: one row per answer.
+
+
+def _read_long(
+    rows: Rows, columns: Columns, options: ReadOptions, file: str, inputs: Mapping[str, str]
+) -> Judgments:
+    item, answer = columns.get("item"), columns.get("answer")
+    if answer is None:
+        raise UnclearSource(
+            f"{file} has no column that is named like an answer; its columns are "
+            f"{_listed(rows.table.columns)}. Say which column is the answer.",
+            "answer",
+        )
+    if item is None:
+        raise UnclearSource(
+            f"{file} has no column that is named like an item; its columns are "
+            f"{_listed(rows.table.columns)}. Say which column is the item.",
+            "item",
+        )
+    _refuse_several_questions(rows.table, columns, file)
+    _refuse_free_answers(rows.table[answer], answer, options, file)
+    table, remarks = _role_columns(rows.table, columns, options)
+    noted = [*_on_columns(rows.table, columns), *remarks]
+    step = Step("read table", {"shape": "long", "columns": dict(columns.named)}, inputs)
+    return _judged(
+        replace(rows, table=table, remarks=(*rows.remarks, *noted)), None, options, file, (step,)
+    )
+
+
+def _judged(
+    rows: Rows,
+    question: Question | None,
+    options: ReadOptions,
+    file: str,
+    provenance: Provenance,
+) -> Judgments:
+    """Judgments whose question nobody recorded the words of."""
+    found = judgments_of_rows(rows, options, file=file, question=question, provenance=provenance)
+    silent = replace(found, question=replace(found.question, wording=""))
+    silent.__dict__["statements"] = found.__dict__["statements"]
+    return silent
+
+
+def _refuse_several_questions(table: pl.DataFrame, columns: Columns, file: str) -> None:
+    """One person who answers one item over and over was asked several things about it."""
+    item, annotator = columns.get("item"), columns.get("annotator")
+    if item is None or annotator is None:
+        return
+    again = table.select(pl.struct(item, annotator).is_duplicated().mean()).item() or 0
+    if again < 0.2:
+        return
+    for name in table.columns:
+        told_apart = SEVERAL_QUESTIONS.fullmatch(name) and name not in columns.named.values()
+        if told_apart and 1 < table[name].n_unique() <= 200:
+            raise DataError(
+                f"{file} holds answers to {table[name].n_unique()} questions about each item "
+                f"(column {name!r}: {_listed(table[name].drop_nulls().unique().sort().to_list())})."
+                " Keep the rows of one of them."
+            )
+
+
+def _refuse_free_answers(values: pl.Series, name: str, options: ReadOptions, file: str) -> None:
+    """Numbers with decimals that hardly repeat are measured or predicted, not chosen."""
+    if options.classes is not None or options.question not in (None, "choose-one"):
+        return
+    known = values.drop_nulls()
+    nested = known.str.contains(r"^\s*[\[{]").sum()
+    if nested > 0.5 * len(known):
+        raise DataError(
+            f"{file}: column {name!r} holds lists or objects, such as {known[0][:60]!r}, not one "
+            "class per answer. Say which question they answer, if one of ours, or take one class "
+            "out of each."
+        )
+    if known.n_unique() <= 20:
+        return
+    numbers = to_numbers(known)
+    if not numbers.null_count() and (numbers % 1 != 0).any():
+        raise DataError(
+            f"{file}: column {name!r} holds {known.n_unique():,} different numbers with decimals, "
+            f"such as {known[0]!r}: scores, predictions or measurements, not classes that people "
+            "chose. Say which column is the answer."
+        )
+
+
+def _role_columns(
+    table: pl.DataFrame, columns: Columns, options: ReadOptions
+) -> tuple[pl.DataFrame, list[Remark]]:
+    """The columns with a role under our names, tidy: ids, times in ISO 8601, seconds."""
+    remarks: list[Remark] = []
+    series: list[pl.Series] = []
+    trimmed = 0
+    for role, name in columns.named.items():
+        match role:
+            case "at":
+                values, noted = _times(table[name])
+            case "seconds":
+                values, noted = _durations(table[name], name)
+            case "item" | "annotator" | "answer":
+                values, noted = _tidied(table[name], role, options)
+                trimmed += _spaced(table[name])
+            case _:
+                assert_never(role)
+        series.append(values.alias(role))
+        remarks += noted
+    if trimmed:
+        remarks.append(Remark("white space around values trimmed", trimmed))
+    return pl.DataFrame(series), remarks
+
+
+def _spaced(values: pl.Series) -> int:
+    return int((values != values.str.strip_chars()).sum())
+
+
+def _tidied(values: pl.Series, role: Role, options: ReadOptions) -> tuple[pl.Series, list[Remark]]:
+    classes = options.classes or ()
+    comma = values.drop_nulls().str.contains(r"^\s*\d+,0+\s*$")
+    dotted = values.str.replace(",", ".", literal=True) if len(comma) and comma.all() else values
+    tidy, floats = tidy_ids(dotted)
+    if role == "answer" and floats and values.is_in(list(classes)).any():
+        tidy, floats = values.str.strip_chars(), 0  # the user says that these are the names
+    missing = [word for word in MISSING if word not in classes]
+    tidy = tidy.set(tidy.is_in(missing).fill_null(False), None)
+    remarks = []
+    if floats:
+        remarks.append(Remark(f"{role} written as a float, read as an integer", floats))
+    if role == "annotator" and tidy.null_count():
+        remarks.append(Remark("no annotator recorded", tidy.null_count()))
+    return tidy, remarks
+
+
+def _times(values: pl.Series) -> tuple[pl.Series, list[Remark]]:
+    moments = to_iso(values)
+    lost = moments.is_null() & values.is_not_null()
+    if not lost.any():
+        return moments, []
+    example = str(values.filter(lost)[0])[:60]
+    return moments, [Remark("times that cannot be read, left out", int(lost.sum()), example)]
+
+
+def _durations(values: pl.Series, name: str) -> tuple[pl.Series, list[Remark]]:
+    seconds, unit = to_seconds(values, name)
+    remarks = []
+    if unit != "seconds":
+        remarks.append(Remark(f"column {name!r} is in {unit}, read as seconds", seconds.count()))
+    lost = seconds.is_null() & values.is_not_null()
+    if lost.any():
+        example = str(values.filter(lost)[0])[:60]
+        remarks.append(Remark("durations that cannot be read, left out", int(lost.sum()), example))
+    return seconds, remarks
+
+
+def _on_columns(table: pl.DataFrame, columns: Columns, used: Sequence[str] = ()) -> list[Remark]:
+    """What was guessed, and which columns nobody looked at."""
+    remarks = [
+        Remark(f"column {columns.named[role]!r} is read as {MEANING[role]}", len(table))
+        for role in columns.guessed
+        if columns.named[role] != role
+    ]
+    taken = {*columns.named.values(), *used}
+    unused = [name for name in table.columns if name not in taken]
+    if unused:
+        remarks.append(Remark("columns not used", len(unused), ", ".join(unused)[:200]))
+    if columns.get("annotator") is None and not used:
+        remarks.append(Remark("no column says who answered", len(table)))
+    return remarks
+
+
+# Wide tables: one column per person, or one per class.
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A wide table whose columns are understood."""
+
+    rows: Rows
+    columns: Columns
+    items: pl.Series
+    wide: Wide
+    file: str
+    inputs: Mapping[str, str]
+
+    def step(self) -> Step:
+        """What was read, with which columns."""
+        settings: dict[str, Any] = {
+            "shape": self.wide.shape,
+            "columns": dict(self.columns.named.items()),
+            "read as": list(self.wide.columns),
+        }
+        return Step("read table", settings, self.inputs)
+
+
+def _read_wide(
+    rows: Rows,
+    columns: Columns,
+    options: ReadOptions,
+    file: str,
+    inputs: Mapping[str, str],
+    wanted: str | None,
+) -> Judgments:
+    _refuse_predictions(rows.table, columns, file)
+    columns = _item_column(rows.table, columns, file)
+    named: dict[Role, str] = {
+        role: name for role, name in columns.named.items() if role != "answer"
+    }
+    guessed = tuple(role for role in columns.guessed if role != "answer")
+    columns = Columns(named, guessed)
+    free = [name for name in rows.table.columns if name not in named.values()]
+    shape: Shape | None = "people" if wanted == "people" else "counts" if wanted else None
+    wide = find_wide(
+        rows.table,
+        free,
+        item=named["item"],
+        annotator=named.get("annotator"),
+        options=options,
+        file=file,
+        wanted=shape,
+    )
+    items, _ = tidy_ids(rows.table[named["item"]])
+    if wide.shape in ("people", "counts"):  # several people's answers share the row's times
+        columns = Columns({"item": named["item"]}, tuple(r for r in guessed if r == "item"))
+    noted = _on_columns(rows.table, columns, wide.columns)
+    meaning = "people" if wide.shape == "people" else "classes"
+    noted.append(Remark(f"columns read as {meaning}", len(wide.columns), _short(wide.columns)))
+    sheet = _Sheet(
+        replace(rows, remarks=(*rows.remarks, *noted)), columns, items, wide, file, inputs
+    )
+    match wide.shape:
+        case "people":
+            return _read_people(sheet, options)
+        case "counts":
+            return _read_counts(sheet)
+        case "shares" | "choices" | "sets" | "marks":
+            return _read_by_class(sheet, options)
+        case _:
+            assert_never(wide.shape)
+
+
+def _refuse_predictions(table: pl.DataFrame, columns: Columns, file: str) -> None:
+    """Fields that only models have, and nobody who answered."""
+    words = [name for name in table.columns if PREDICTIONS.fullmatch(compact(name))]
+    if len(words) > 1 and columns.get("annotator") is None:
+        raise DataError(
+            f"{file} holds a model's predictions (columns {_listed(words)}), not answers of people."
+            " Read it as predictions."
+        )
+
+
+def _item_column(table: pl.DataFrame, columns: Columns, file: str) -> Columns:
+    """Without a column named like one, the first is the item if no row repeats it."""
+    if columns.get("item") is not None:
+        return columns
+    first = table.columns[0]
+    values = table[first]
+    numbers = to_numbers(values.drop_nulls())
+    measured = not numbers.null_count() and bool((numbers % 1 != 0).any())
+    if first in columns.named.values() or values.null_count() or measured:
+        raise UnclearSource(
+            f"{file} has no column that is named like an item; its columns are "
+            f"{_listed(table.columns)}. Say which column is the item.",
+            "item",
+        )
+    return Columns({**columns.named, "item": first}, (*columns.guessed, "item"))
+
+
+def _read_people(sheet: _Sheet, options: ReadOptions) -> Judgments:
+    table, names = sheet.rows.table, sheet.wide.columns
+    missing = [word for word in MISSING if word not in (options.classes or ())]
+    place = np.repeat(np.arange(len(table)), len(names))
+    # Column by column would be simpler, but a row's answers belong together.
+    cells = pl.concat([table[name].alias("answer") for name in names])
+    answers = cells.gather(np.arange(len(cells)).reshape(len(names), -1).T.reshape(-1))
+    trimmed = _spaced(answers)
+    answers, floats = tidy_ids(answers)
+    given = answers.is_not_null() & ~answers.is_in(missing).fill_null(False)
+    _refuse_free_answers(answers.filter(given), names[0], options, sheet.file)
+    long = pl.DataFrame(
+        {
+            "item": sheet.items.gather(place),
+            "annotator": pl.Series(list(names) * len(table), dtype=pl.String),
+            "answer": answers,
+        }
+    ).filter(given)
+    unlabelled = len(table) - int(pl.Series(place).filter(given).n_unique())
+    extra = [
+        Remark("items without any answer", unlabelled),
+        Remark("white space around values trimmed", trimmed),
+        Remark("answer written as a float, read as an integer", floats),
+    ]
+    lines = pl.Series(sheet.rows.lines, dtype=pl.Int64).gather(place).filter(given).to_list()
+    noted = (*sheet.rows.remarks, *(remark for remark in extra if remark.count))
+    rows = Rows(long, lines, sheet.rows.rejected, noted)
+    return _judged(rows, None, options, sheet.file, (sheet.step(),))
+
+
+def _read_counts(sheet: _Sheet) -> Judgments:
+    cells = [
+        to_numbers(sheet.rows.table[name]).fill_null(0).to_numpy() for name in sheet.wide.columns
+    ]
+    votes = VoteTable(
+        sheet.items.fill_null(""),
+        sheet.wide.names,
+        np.column_stack(cells),
+        np.array(sheet.rows.lines, dtype=np.int64),
+        sheet.rows.rejected,
+        sheet.rows.remarks,
+    )
+    found = judgments_of_counts(votes, file=sheet.file, provenance=(sheet.step(),))
+    silent = replace(found, question=replace(found.question, wording=""))
+    silent.__dict__["statements"] = found.__dict__["statements"]
+    return silent
+
+
+def _read_by_class(sheet: _Sheet, options: ReadOptions) -> Judgments:
+    """One row per answer, which says something about every class."""
+    table, remarks = _role_columns(sheet.rows.table, sheet.columns, options)
+    given = sheet.rows.table.select(sheet.wide.columns)
+    names = sheet.wide.names
+    silent = given.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    match sheet.wide.shape:
+        case "marks":
+            answers = _mark_answers(given, names)
+            question = ask("yes-no-unsure", names)
+        case "choices":
+            cells = _numbers(given)
+            chosen = [json.dumps(names[place], ensure_ascii=False) for place in cells.argmax(1)]
+            answers, question = chosen, ask("choose-one", names)
+        case "sets":
+            cells = _numbers(given)
+            answers = [
+                json.dumps([name for name, on in zip(names, row, strict=True) if on])
+                for row in cells
+            ]
+            question = ask("likely-set", names)
+        case _:
+            answers = _share_answers(_numbers(given), names)
+            kind = options.question or "distribution"
+            question = ask(kind, names, scale=sheet.wide.scale)
+    column = pl.Series("answer", answers, dtype=pl.String).set(silent, None)
+    rows = replace(
+        sheet.rows,
+        table=table.with_columns(column),
+        remarks=(*sheet.rows.remarks, *remarks),
+    )
+    return _judged(rows, question, options, sheet.file, (sheet.step(),))
+
+
+def _numbers(given: pl.DataFrame) -> Any:
+    cells = [to_numbers(given[name]).fill_null(0).to_numpy() for name in given.columns]
+    return np.column_stack(cells)  # (rows, classes)
+
+
+def _mark_answers(given: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    words = given.select(
+        pl.all().str.strip_chars().str.to_lowercase().replace_strict(MARKS, default=None)
+    )
+    return [
+        json.dumps(
+            {name: mark for name, mark in zip(names, row, strict=True) if mark is not None},
+            ensure_ascii=False,
+        )
+        for row in words.iter_rows()
+    ]
+
+
+def _share_answers(cells: Any, names: Sequence[str]) -> list[str]:
+    return [
+        json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in cells.tolist()
+    ]
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name[:40]) for name in names[:most]) + more
+
+
+def _short(names: Sequence[str]) -> str:
+    return _listed(names, 8)

@@ -1,0 +1,507 @@
+"""Find in any table which column is the item and what it says of the classes, by name.
+
+Tables come with one column per class (``cat``, ``prob_cat``, ``p(cat)``, ``cat_score``), with one
+row per item and class, or with one class per item. What was guessed, and every column that was not
+used, is said in a remark; what fits two readings is refused.
+"""
+
+import gzip
+import re
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.labels.rounding import Digits, count_digits, normalise
+
+# Read the tables and arrays that labels and predictions are stored in, before they mean anything.
+#
+# What cannot be read is one sentence that names the file, the row and the column.
+
+TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
+"""Endings of tables; those of text may be followed by ``.gz``."""
+
+DELIMITERS = ",;\t|"
+
+DECIMAL_COMMA = r"^\s*-?\d+,\d+\s*$"
+
+
+def table_ending(path: Path) -> str:
+    """The ending that says what kind of table a file is, without ``.gz``; empty if it is none."""
+    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    return ending.lower() if ending.lower() in TABLES else ""
+
+
+def read_frame(path: Path) -> pl.DataFrame:
+    """The table of a file as it is; the cells of a CSV are text, so that no name is a number.
+
+    The delimiter (comma, semicolon, tab or bar) is the one that the first line has most of.
+    """
+    if not path.is_file():
+        raise DataError(f"There is no file {path}. Check the name and the folder.")
+    try:
+        if table_ending(path) == ".parquet":
+            return pl.read_parquet(path)
+        text = _text(path)
+        if table_ending(path) in (".jsonl", ".ndjson"):
+            return pl.read_ndjson(text.encode(), infer_schema_length=None)
+        first = text.lstrip("\r\n").partition("\n")[0]
+        delimiter = max(DELIMITERS, key=first.count)
+        table = pl.read_csv(text.encode(), infer_schema=False, separator=delimiter)
+    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
+    return table.rename({name: name.strip() for name in table.columns})
+
+
+def with_numbers(name: str, table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """The table ``name`` with ``columns`` as numbers; a cell that is none is an error."""
+    comma = [
+        column
+        for column in columns
+        if table.schema[column] == pl.String and table[column].str.contains(DECIMAL_COMMA).any()
+    ]
+    plain = table.with_columns(pl.col(comma).str.replace(",", "."))
+    texts = [column for column in columns if plain.schema[column] == pl.String]
+    plain = plain.with_columns(pl.col(texts).str.strip_chars())
+    numbers = plain.with_columns(pl.col(columns).cast(pl.Float64, strict=False))
+    for column in columns:
+        lost = numbers[column].is_null()
+        if lost.any():
+            row = int(lost.arg_max() or 0)
+            of_item = f" (item {table['item'][row]!r})" if "item" in table.columns else ""
+            raise DataError(
+                f"{name}, row {row + 1}{of_item}, column {column!r}: "
+                f"{table[column][row]!r} is no number."
+            )
+    return numbers
+
+
+def digits_of(table: pl.DataFrame, columns: Sequence[str]) -> Digits | None:
+    """How many digits the numbers of text columns have; None where they are no text."""
+    if any(table.schema[column] != pl.String for column in columns):
+        return None
+    return count_digits(value for column in columns for value in table[column].drop_nulls())
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name} is not UTF-8 text (byte {error.start}: {error.reason}). "
+            "Save it as UTF-8, or check that it is the right file."
+        ) from None
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    """The arrays of an ``.npz`` by name; that of an ``.npy`` under the name "probs"."""
+    try:
+        with path.open("rb") as file:  # np.load leaves a broken archive open
+            loaded = np.load(file, allow_pickle=False)
+            return {"probs": loaded} if path.suffix == ".npy" else dict(loaded)
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise DataError(f"{path.name} cannot be read: {error}.") from None
+
+
+# Which column is the item, and what is said of the classes.
+
+ITEM_NAMES = (
+    "item", "items", "item_id", "id", "uid", "ids", "image", "image_id", "image_name", "img",
+    "filename", "file_name", "file", "path", "picture", "example", "example_id", "sample",
+    "sample_id", "task", "task_id", "text_id", "instance", "instance_id", "key", "name", "index",
+)  # fmt: skip
+"""What a column of items is usually called; small letters."""
+
+CLASS_NAMES = ("class", "label", "category", "choice", "answer", "prediction", "predicted", "pred")
+"""What a column of class names is usually called."""
+
+VALUE_WORDS: dict[str, tuple[str, ...]] = {
+    "probabilities": (
+        "probability", "probabilities", "probs", "proba", "prob", "pr", "p", "softmax",
+    ),
+    "logits": ("logits", "logit", "scores", "score"),
+}  # fmt: skip
+"""Words that stand before or behind a class, or over a column of numbers, by what they mean."""
+
+PREFIX = re.compile(
+    r"^(?:prob(?:a|s|ability|abilities)?|pr|p|softmax|class|label)[\s_.:-]+(?=\S)", re.IGNORECASE
+)
+"""What is cut from the columns of a table that names its classes only so."""
+
+
+class NoClasses(DataError):
+    """A table without numbers for any class."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemRows:
+    """What a table says, one row per item."""
+
+    items: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    """None where the columns are only numbered."""
+    values: NDArray[np.float64]  # (items, classes)
+    digits: Digits | None
+    """Of the numbers as text."""
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemChoices:
+    """A table of one class per item."""
+
+    items: tuple[str, ...]
+    choices: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def find_items(
+    table: pl.DataFrame, name: str, *, items: Collection[str] | None = None, item: str | None = None
+) -> tuple[str, str]:
+    """The column of items, and a remark where it was guessed.
+
+    ``item`` is the column that was told. Otherwise it is the one called ``item``; or, of several
+    that might be meant, the one that holds most of the known ``items``.
+    """
+    if item is not None:
+        if item not in table.columns:
+            raise DataError(f"{name} has no column {item!r}. It has {listed(table.columns)}.")
+        return item, ""
+    if "item" in table.columns:
+        return "item", ""
+    usual = [column for column in table.columns if column.lower() in ITEM_NAMES]
+    usual.sort(key=lambda column: ITEM_NAMES.index(column.lower()))
+    if items is not None:
+        known = set(items)
+        held = {column: _held(table[column], known) for column in (*usual, *table.columns)}
+        usual = [max(held, key=held.__getitem__)] if any(held.values()) else usual
+    if not usual:
+        raise DataError(
+            f"{name} has no column 'item', and no other is called as items usually are. "
+            f"It has {listed(table.columns)}; name the column of the items."
+        )
+    return usual[0], f"{name}: the items are taken from the column {usual[0]!r}."
+
+
+def read_rows(
+    table: pl.DataFrame,
+    name: str,
+    *,
+    classes: Sequence[str] | None = None,
+    items: Collection[str] | None = None,
+    item: str | None = None,
+    values: str = "probabilities",
+) -> ItemRows:
+    """One row of numbers per item; ``classes`` and ``items`` are those of the labels, if known.
+
+    >>> table = pl.DataFrame({"uid": ["a"], "prob_cat": ["0.75"], "prob_dog": ["0.25"]})
+    >>> found = read_rows(table, "model.csv", classes=("dog", "cat"), items=("a",))
+    >>> found.classes, found.values.tolist(), found.remarks[0]
+    (('dog', 'cat'), [[0.25, 0.75]], "model.csv: the items are taken from the column 'uid'.")
+    """
+    column, guessed = find_items(table, name, items=items, item=item)
+    table = _with_items(table, name, column)
+    others = [other for other in table.columns if other not in ("item", column, "annotator")]
+    remarks = [guessed] if guessed else []
+    long = _long_columns(table, others, classes)
+    if long is not None:
+        return _from_long(table, name, long, others, remarks)
+    wide = _wide_columns(table, name, others, classes, values)
+    used = list(wide.columns)
+    if not used:
+        raise NoClasses(_no_classes(name, others, classes))
+    numbers = with_numbers(name, table, used).select(used).to_numpy()
+    remarks += [*wide.remarks, *_unused(name, [other for other in others if other not in used])]
+    return ItemRows(
+        tuple(table["item"]), wide.classes, numbers, digits_of(table, used), tuple(remarks)
+    )
+
+
+def read_choices(
+    table: pl.DataFrame,
+    name: str,
+    *,
+    classes: Sequence[str],
+    items: Collection[str] | None = None,
+    item: str | None = None,
+) -> ItemChoices | None:
+    """One class per item, from the column that holds classes; None where no column does."""
+    column, guessed = find_items(table, name, items=items, item=item)
+    table = _with_items(table, name, column)
+    others = [other for other in table.columns if other not in ("item", column, "annotator")]
+    chosen = _choice_column(table, others, classes)
+    if chosen is None:
+        return None
+    empty = table[chosen].is_null().arg_true()
+    if len(empty):
+        raise DataError(f"{name}, row {empty[0] + 1}, column {chosen!r} is empty.")
+    remarks = [guessed] if guessed else []
+    remarks += _unused(name, [other for other in others if other != chosen])
+    texts = table[chosen].cast(pl.String).str.strip_chars()
+    return ItemChoices(tuple(table["item"]), tuple(texts), tuple(remarks))
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in quotes, the first few.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], 2)
+    ("'a', 'b'", "'a', 'b' and 1 more")
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(repr(str(name)[:60]) for name in names[:most]) + more
+
+
+# Which columns are classes.
+
+
+@dataclass(frozen=True)
+class _Wide:
+    columns: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    remarks: tuple[str, ...] = ()
+
+
+def _wide_columns(
+    table: pl.DataFrame, name: str, others: list[str], classes: Sequence[str] | None, values: str
+) -> _Wide:
+    if classes is None:
+        return _own_classes(table, name, others)
+    spelled = _by_spelling(others, classes)
+    before, behind = _affixes(name, list(spelled), classes, values)
+    matched = {one: spelled.get(f"{before}{one}{behind}", "") for one in classes}
+    matched = {one: column for one, column in matched.items() if column}
+    if not matched:
+        numeric = [other for other in others if _is_numeric(table[other])]
+        own = _own_classes(table, name, others) if len(numeric) > 1 else _Wide((), ())
+        return _numbered(table, name, others, classes) or own
+    more = {
+        column[len(before) : len(column) - len(behind)]: column
+        for column in others
+        if column not in matched.values() and _has_affixes(column, before, behind)
+    }
+    more = {one: column for one, column in more.items() if one and _is_numeric(table[column])}
+    if more and not _needs(table, name, list(matched.values()), list(more.values()), values):
+        more = {}
+    found = {**matched, **more}
+    return _Wide(tuple(found.values()), tuple(found))
+
+
+def _by_spelling(columns: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
+    """The columns by their names; as the class is spelled where only the case differs."""
+    folded = {one.casefold(): one for one in classes if one not in columns}
+    again = {folded.get(one.casefold(), one): one for one in columns}
+    return again if len(again) == len(columns) else {one: one for one in columns}
+
+
+def _needs(
+    table: pl.DataFrame, name: str, matched: list[str], more: list[str], values: str
+) -> bool:
+    """Whether rows are distributions only together with columns that are no known classes."""
+    if values != "probabilities":
+        return False
+    numbers = with_numbers(name, table, matched)
+
+    def wrong(columns: list[str]) -> int:
+        rows = numbers.with_columns(pl.col(more).cast(pl.Float64, strict=False)).select(columns)
+        digits = digits_of(table, columns)
+        return int(normalise(rows.fill_null(0.0).to_numpy(), digits=digits).wrong.sum())
+
+    return wrong([*matched, *more]) < wrong(matched)
+
+
+def _affixes(
+    name: str, columns: Sequence[str], classes: Sequence[str], values: str
+) -> tuple[str, str]:
+    """What stands before and behind the class in the names of its columns, the same for all."""
+    if any(one in columns for one in classes):
+        return "", ""
+    counted: dict[tuple[str, str], int] = {}
+    for one in classes:
+        for column in columns:
+            at = column.find(one)
+            while at >= 0:
+                affix = column[:at], column[at + len(one) :]
+                counted[affix] = counted.get(affix, 0) + 1
+                at = column.find(one, at + 1)
+    most = max(counted.values(), default=0)
+    if most < min(2, len(classes)):
+        return "", ""
+    best = [affix for affix, count in counted.items() if count == most]
+    if len(best) > 1:
+        words = VALUE_WORDS.get(values, ())
+        meant = [
+            affix for affix in best if set(re.split(r"[\W_]+", "_".join(affix).lower())) & {*words}
+        ]
+        best = meant if len(meant) == 1 else best
+    if len(best) > 1:
+        shown = listed([f"{before}{classes[0]}{behind}" for before, behind in best])
+        raise DataError(
+            f"{name} has several columns for each class, such as {shown}. Keep those of one model."
+        )
+    return best[0]
+
+
+def _has_affixes(column: str, before: str, behind: str) -> bool:
+    long_enough = len(column) > len(before) + len(behind)
+    return long_enough and column.startswith(before) and column.endswith(behind)
+
+
+def _numbered(
+    table: pl.DataFrame, name: str, others: list[str], classes: Sequence[str]
+) -> _Wide | None:
+    """Columns such as ``prob_0`` … ``prob_9``, as many as there are classes, in their order."""
+    stems: dict[str, dict[int, str]] = {}
+    for column in others:
+        found = re.fullmatch(r"(.*?)(\d+)", column)
+        if found and _is_numeric(table[column]):
+            stems.setdefault(found[1], {})[int(found[2])] = column
+    for places in stems.values():
+        first = min(places)
+        if first in (0, 1) and sorted(places) == list(range(first, first + len(classes))):
+            columns = tuple(places[place] for place in sorted(places))
+            remark = (
+                f"{name}: the columns {columns[0]!r} to {columns[-1]!r} name no class and are "
+                f"taken in the order {listed(classes)}."
+            )
+            return _Wide(columns, None, (remark,))
+    return None
+
+
+def _own_classes(table: pl.DataFrame, name: str, others: list[str]) -> _Wide:
+    """All columns of numbers, but counts and the like without which every row is a distribution."""
+    columns = [other for other in others if _is_numeric(table[other])]
+    if not columns:
+        return _Wide((), ())
+    if len(columns) == 1:  # one class is none: the others should have been numbers
+        columns = others
+    numbers = with_numbers(name, table, columns)
+    inside = [one for one in columns if numbers[one].is_between(0, 1).all()]
+    if len(inside) < len(columns):
+        rows, whole = numbers.select(inside).to_numpy(), digits_of(table, inside)
+        if len(inside) > 1 and not normalise(rows, digits=whole).wrong.any():
+            columns = inside
+    bare = [PREFIX.sub("", one) for one in columns]
+    cut = all(PREFIX.match(one) for one in columns) and len(set(bare)) == len(bare)
+    classes = tuple(bare if cut else columns)
+    remark = f"{name}: the classes are {listed(classes)}, from columns such as {columns[0]!r}."
+    return _Wide(tuple(columns), classes, (remark,) if cut else ())
+
+
+# One row per item and class, or one class per item.
+
+
+@dataclass(frozen=True)
+class _Long:
+    classes: str
+    values: str
+
+
+def _long_columns(
+    table: pl.DataFrame, others: list[str], classes: Sequence[str] | None
+) -> _Long | None:
+    named = _choice_column(table, others, classes)
+    numeric = [other for other in others if other != named and _is_numeric(table[other])]
+    words = [word for words in VALUE_WORDS.values() for word in (*words, "value", "share")]
+    meant = [one for one in numeric if one.lower() in words] or numeric
+    if named is None or len(meant) != 1 or (classes and set(numeric) & {*classes}):
+        return None
+    numbers = table[meant[0]].cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
+    if not table["item"].is_duplicated().any() and not (numbers == 1).all():
+        return None
+    return _Long(named, meant[0])
+
+
+def _from_long(
+    table: pl.DataFrame, name: str, long: _Long, others: list[str], remarks: list[str]
+) -> ItemRows:
+    table = table.with_columns(pl.col(long.classes).cast(pl.String).str.strip_chars())
+    numbers = with_numbers(name, table, [long.values])
+    for column in ("item", long.classes):
+        empty = numbers[column].is_null().arg_true()
+        if len(empty):
+            raise DataError(f"{name}, row {empty[0] + 1}, column {column!r} is empty.")
+    again = numbers.select("item", long.classes).is_duplicated().arg_true()
+    if len(again):
+        row = int(again[0])
+        raise DataError(
+            f"{name}, row {row + 1}: item {table['item'][row]!r} and class "
+            f"{table[long.classes][row]!r} occur more than once; each pair needs one number."
+        )
+    wide = numbers.pivot(long.classes, index="item", values=long.values, maintain_order=True)
+    classes = tuple(one for one in wide.columns if one != "item")
+    left = [other for other in others if other not in (long.classes, long.values)]
+    said = (
+        f"{name}: read as one row per item and class, from the columns {long.classes!r} and "
+        f"{long.values!r}; a class that an item does not list has 0."
+    )
+    return ItemRows(
+        tuple(wide["item"]),
+        classes,
+        wide.select(classes).fill_null(0.0).to_numpy(),
+        digits_of(table, [long.values]),
+        (*remarks, said, *_unused(name, left)),
+    )
+
+
+def _choice_column(
+    table: pl.DataFrame, others: list[str], classes: Sequence[str] | None
+) -> str | None:
+    """The column whose values are classes, by its name where several are."""
+    usual = [other for other in others if other.lower() in CLASS_NAMES]
+    if classes is None:
+        return usual[0] if len(usual) == 1 else None
+    known = {*classes}
+    held = [other for other in others if _held(table[other], known, among=True) > 0.5]
+    held = held if len(held) == 1 else [other for other in held if other in usual]
+    numbers = [other for other in usual if not held and table[other].dtype != pl.Float64]
+    return next(iter(held or numbers), None)
+
+
+# What all of these need.
+
+
+def _with_items(table: pl.DataFrame, name: str, column: str) -> pl.DataFrame:
+    items = table[column].cast(pl.String).str.strip_chars()
+    empty = (items.is_null() | (items == "")).arg_true()
+    if len(empty):
+        raise DataError(f"{name}, row {empty[0] + 1}, column {column!r} is empty.")
+    return table.with_columns(items.alias("item"))
+
+
+def _held(column: pl.Series, known: Collection[str], *, among: bool = False) -> float:
+    """Which share of the known names a column holds, or which share of its values is known."""
+    values = set(column.drop_nulls().cast(pl.String, strict=False).str.strip_chars())
+    shared = len(values & {*known})
+    return shared / max(len(values) if among else len(known), 1)
+
+
+def _is_numeric(column: pl.Series) -> bool:
+    """Whether there is any number in it."""
+    if column.dtype == pl.String:
+        plain = column.str.strip_chars().str.replace(",", ".")
+        return bool(plain.cast(pl.Float64, strict=False).is_not_null().any())
+    return column.dtype.is_numeric()
+
+
+def _unused(name: str, columns: Sequence[str]) -> Iterator[str]:
+    if columns:
+        what = "column is" if len(columns) == 1 else "columns are"
+        yield f"{name}: {len(columns)} {what} not used: {listed(columns)}."
+
+
+def _no_classes(name: str, columns: Sequence[str], classes: Sequence[str] | None) -> str:
+    wanted = f", such as {listed(classes, 3)}" if classes else ""
+    return (
+        f"{name} has no column of numbers for a class. It has {listed(columns) or 'only items'}; "
+        f"expected one column per class{wanted}, or one row per item and class."
+    )

@@ -1,0 +1,537 @@
+"""Turn people's answers into one page, without any training: who, how long, agreement, oddities.
+
+Doubt and disagreement are kept apart everywhere. *Doubt* is what people are unsure of by their own
+answers; *disagreement* is how far their answers are from each other. Answers that are all the same
+are not disputed, however much they hedge.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.evaluation.cartography import bars
+from sfumato.judgments.judgments import Judgments, select
+from sfumato.judgments.quality import rule_with, times
+from sfumato.labels.agreement import between_pairs
+from sfumato.labels.build import build
+from sfumato.labels.describe import DEFAULT_RECIPE, describe
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
+from sfumato.labels.signals import Spread, entropy, spread_of
+from sfumato.labels.verbs import to_judgments
+from sfumato.labels.votes import Votes, counts, votes_of
+from sfumato.provenance import is_simulated
+from sfumato.reporting import figures
+from sfumato.reporting.contents import Contents, label_words, load_contents
+from sfumato.reporting.datasheet import question_asked
+from sfumato.reporting.draw import Basis
+from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, duration, write
+from sfumato.reporting.text import Finding, count, interval, number
+
+MOST_PEOPLE = 30
+"""The busiest people are shown one by one; the others are counted."""
+MOST_COLUMNS = 12
+"""People that stand beside each other in a table."""
+MOST_ITEMS = 12
+"""Items that are shown one by one."""
+MOST_ANSWERS = 8
+"""Answers that are told in words for one item."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What the sections of the page are about."""
+
+    judgments: Judgments
+    chosen: Judgments
+    """First views, each person once per item: what labels are made of."""
+    crowd: CrowdLabels
+    told: Mapping[str, Any]
+    """What ``describe`` counted."""
+    contents: Contents
+
+    @cached_property
+    def labels(self) -> LabelSet:
+        return self.crowd.mean()
+
+    @cached_property
+    def spread(self) -> Spread:
+        return spread_of(self.crowd)
+
+    @cached_property
+    def votes(self) -> Votes:
+        return votes_of(self.crowd)
+
+    @cached_property
+    def people(self) -> list[int]:
+        """Codes of the people who are known, the busiest first."""
+        known = self.crowd.annotator[self.crowd.annotator != NOT_RECORDED]
+        answers = np.bincount(known, minlength=len(self.crowd.annotators))
+        order = np.argsort(-answers, kind="stable")
+        return [int(person) for person in order if answers[person]]
+
+    @property
+    def simulated(self) -> bool:
+        return is_simulated(self.judgments.provenance)
+
+    def basis(self) -> Basis:
+        return Basis(self.simulated, items=len(self.labels), people=len(self.people))
+
+
+def report(
+    answers: object,
+    path: str | Path | None = None,
+    *,
+    text: object = None,
+    pictures: str | Path | Mapping[str, NDArray[np.generic]] | None = None,
+    title: str | None = None,
+    seed: int = 0,
+    **reading: Any,
+) -> Page:
+    """One page about people's answers; written as HTML where a ``path`` is given.
+
+    ``answers`` are judgments, or whatever ``read`` reads with the options of ``reading``. ``text``
+    is the name of a column of the answers, or a file or table of items and texts; ``pictures`` is a
+    folder or zip archive. Both are shown beside the items that people dispute most.
+
+    >>> from sfumato.judgments.question import ask
+    >>> rows = [("a", "ann", '"cat"'), ("a", "ben", '"dog"'), ("b", "ann", '"dog"')]
+    >>> table = pl.DataFrame(rows, schema=["item", "annotator", "answer"], orient="row")
+    >>> page = report(Judgments(ask("choose-one", ["cat", "dog"]), table))
+    >>> [section.title for section in page.sections][:3]
+    ['Who answered', 'Agreement', 'Doubt and disagreement']
+    """
+    judgments = to_judgments(answers, **reading)
+    chosen = select(judgments)
+    crowd = build(chosen, DEFAULT_RECIPE[judgments.question.kind]).crowd
+    rules = [rule_with("too-fast")]
+    told = describe(judgments, rules=rules, rng=np.random.default_rng(seed))
+    contents = load_contents(crowd.items, text=text, pictures=pictures, answers=answers)
+    page = answers_page(
+        _Answers(judgments, chosen, crowd, told, contents), title or _title(answers)
+    )
+    if path is not None:
+        write(page, Path(path))
+    return page
+
+
+def answers_page(found: _Answers, title: str) -> Page:
+    """The page; sections without anything to tell are left out."""
+    sections = [
+        Section("Who answered", "", tuple(_who(found))),
+        Section("How long", "", tuple(_how_long(found))),
+        Section("Agreement", AGREEMENT, tuple(_agreement(found))),
+        Section("Doubt and disagreement", DOUBT, tuple(_doubt(found))),
+        Section("Most disputed items", "", tuple(_disputed(found))),
+        Section("Most doubted items", "", tuple(_doubted(found))),
+        Section("Classes", "", tuple(_classes(found))),
+        Section("Labels", _labels_text(found), tuple(_labels(found))),
+        Section("Oddities", "", tuple(_oddities(found))),
+    ]
+    told = found.told
+    people = "people not recorded" if told["people"] is None else count(told["people"], "annotator")
+    return Page(
+        title,
+        f"{count(told['judgments'], 'answer')} about {count(told['items'], 'item')}, {people}",
+        tuple(_findings(found)),
+        tuple(section for section in sections if section.blocks),
+        Origin(
+            provenance=found.crowd.provenance,
+            settings={"What was asked": question_asked(found.judgments)},
+        ),
+        alone=True,
+    )
+
+
+AGREEMENT = (
+    "How far people agree beyond chance, in brackets the 95 % interval over items. Below, each two "
+    "people on the items that both answered: the share of items with the same top choice."
+)
+DOUBT = (
+    "The entropy of an item's mean label is the sum of two numbers. Doubt is the mean entropy of "
+    "each person's own answer: how unsure people are, whether or not they agree. Disagreement is "
+    "the rest: how far their answers are from each other. People who name a single class show no "
+    "doubt; people who all say the same show no disagreement."
+)
+
+
+def _title(answers: object) -> str:
+    return f"Answers of {Path(answers).name}" if isinstance(answers, str | Path) else "Answers"
+
+
+def _findings(found: _Answers) -> Iterator[Finding]:
+    if found.simulated:
+        yield Finding("The answers were made by a program, not by people.", "caution")
+    for measure in found.told["agreement"]:
+        if measure["name"] in ("percent agreement", "Krippendorff's alpha (nominal)"):
+            ends = interval(measure["low"], measure["high"])
+            text = f"{measure['name'].capitalize()}: {number(measure['value'])} {ends}"
+            yield Finding(f"{text} on {count(measure['n'], 'item')}.", "found")
+    spread = found.spread
+    several = int((spread.answers > 1).sum())
+    if several:
+        disputed = int(spread.disputed.sum())
+        yield Finding(
+            f"People disagree on {disputed:,} of {several:,} items that two or more answered "
+            f"({disputed / several:.1%}): disagreement {np.nanmean(spread.disagreement):.3f} nats, "
+            f"doubt {spread.doubt.mean():.3f} nats on average.",
+            "found",
+        )
+    alone = int((spread.answers == 1).sum())
+    if alone:
+        text = f"{count(alone, 'item')} with a single answer: nothing is known of disagreement."
+        yield Finding(text, "caution")
+    if not question_asked(found.judgments).startswith("“"):
+        yield Finding("The wording of the question is not recorded.", "caution")
+    if found.told["rejected"]["count"]:
+        text = f"{count(found.told['rejected']['count'], 'row')} could not be read; see Oddities."
+        yield Finding(text, "caution")
+
+
+# People.
+
+
+def _who(found: _Answers) -> Iterator[Block]:
+    if not found.people:
+        yield Text("The answers do not say who gave them.")
+        return
+    shown = found.people[:MOST_PEOPLE]
+    same = _same_as_others(found.votes)
+    own = entropy_by_person(found.crowd)
+    seconds = dict(times(found.chosen).people.select("annotator", "median").iter_rows())
+    answers = np.bincount(found.crowd.annotator[found.crowd.annotator >= 0])
+    names = [found.crowd.annotators[person] for person in shown]
+    table = pl.DataFrame(
+        {
+            "annotator": names,
+            "answers": [f"{answers[person]:,}" for person in shown],
+            "median seconds": [_seconds(seconds.get(name)) for name in names],
+            "same choice as the others": [number(same.get(person)) for person in shown],
+            "own doubt (nats)": [number(own[person]) for person in shown],
+        }
+    )
+    if not seconds:
+        table = table.drop("median seconds")
+    rest = len(found.people) - len(shown)
+    more = f" {count(rest, 'annotator')} with fewer answers are not listed." if rest else ""
+    caption = (
+        "“Same choice as the others”: of all other people's choices on the items that a person "
+        f"answered, the share that is the same.{more}"
+    )
+    yield Table("Annotators, the busiest first", table, caption, simulated=found.simulated)
+
+
+def entropy_by_person(crowd: CrowdLabels) -> dict[int, float]:
+    """Mean entropy of each person's own answers, by code."""
+    labels = LabelSet(tuple(map(str, range(len(crowd)))), crowd.classes, crowd.probs)
+    doubt = entropy(labels)
+    known = crowd.annotator >= 0
+    sums = np.bincount(crowd.annotator[known], weights=doubt[known])
+    answers = np.bincount(crowd.annotator[known])
+    return {int(one): float(sums[one] / answers[one]) for one in np.flatnonzero(answers)}
+
+
+def _same_as_others(votes: Votes) -> dict[int, float]:
+    """Of the other choices on the items that a person answered, the share that is the same."""
+    table = counts(votes)
+    others = table.sum(axis=1)[votes.item] - 1
+    same = table[votes.item, votes.label] - 1
+    known = (others > 0) & (votes.annotator != NOT_RECORDED)
+    person = votes.annotator[known]
+    sums = np.bincount(person, weights=same[known] / others[known])
+    answers = np.bincount(person)
+    return {int(one): float(sums[one] / answers[one]) for one in np.flatnonzero(answers)}
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _how_long(found: _Answers) -> Iterator[Block]:
+    taken = found.told["times"]
+    if taken is None:
+        return
+    fast = found.told["exclusions"][0] if found.told["exclusions"] else {}
+    seconds = found.chosen.table["seconds"].drop_nulls()
+    rows = [
+        ("answers with a time", f"{taken['answers']:,}"),
+        ("median seconds per answer", f"{taken['median']:.1f}"),
+        ("mean seconds per answer", f"{taken['mean']:.1f}"),
+        ("all answers together", duration(float(seconds.sum()))),
+        ("answers under 0.4 s", f"{int((seconds < 0.4).sum()):,}"),
+    ]
+    if fast.get("people"):
+        rows.append(("annotators with mostly such answers", f"{fast['people']:,}"))
+    yield Table("Time", pl.DataFrame(rows, schema=["what", "value"], orient="row"))
+    cut = float(seconds.quantile(0.99) or 0)
+    kept = seconds.filter(seconds <= cut)
+    if kept.n_unique() > 1:
+        table = pl.DataFrame({"group": "answers", "value": kept})
+        yield figures.histograms(
+            table,
+            Basis(found.simulated),
+            xlabel="seconds, without the slowest hundredth",
+            counted="answers",
+            name="seconds",
+            title="How long an answer took",
+        )
+
+
+# Agreement.
+
+
+def _agreement(found: _Answers) -> Iterator[Block]:
+    rows = [
+        {
+            "measure": one["name"],
+            "value": f"{number(one['value'])} {interval(one['low'], one['high'])}".rstrip(),
+            "items": f"{one['n']:,}",
+        }
+        for one in found.told["agreement"]
+    ]
+    if not rows:
+        yield Text("No item has answers of two people, so that nothing is known of agreement.")
+        return
+    yield Table("All together", pl.DataFrame(rows), simulated=found.simulated)
+    pairs = between_pairs(found.crowd, most=MOST_PEOPLE)
+    if pairs.is_empty():
+        return
+    drawn = pairs.drop_nulls("same")
+    if len(drawn) > 1:
+        yield figures.pair_map(
+            drawn, Basis(found.simulated), value="same", text="share of the same choice"
+        )
+    shown = pairs.sort("same", "first", "second", nulls_last=True).head(MOST_PEOPLE)
+    table = shown.select(
+        "first",
+        "second",
+        items=pl.col("items").map_elements(number, pl.String),
+        **{
+            "same choice": pl.Series([number(one) for one in shown["same"]]),
+            "Cohen's kappa": pl.Series([number(one) for one in shown["kappa"]]),
+            "divergence (nats)": pl.Series([number(one) for one in shown["divergence"]]),
+        },
+    )
+    caption = (
+        "The least alike first. Kappa is what they agree beyond chance; the divergence is that of "
+        f"their whole answers. {len(pairs):,} pairs have items in common"
+        f"{_of_the_busiest(found)}."
+    )
+    yield Table("Pair by pair", table, caption, simulated=found.simulated)
+
+
+def _of_the_busiest(found: _Answers) -> str:
+    return f" among the {MOST_PEOPLE} busiest people" if len(found.people) > MOST_PEOPLE else ""
+
+
+def _doubt(found: _Answers) -> Iterator[Block]:
+    spread = found.spread
+    several = spread.answers > 1  # the two parts of one answer cannot be told apart
+    kept = several if several.any() else np.ones(len(spread.items), dtype=np.bool_)
+    parts = {
+        "doubt": spread.doubt[kept],
+        "disagreement": spread.disagreement[kept],
+        "both together": spread.total[kept],
+    }
+    rows = [
+        {
+            "in nats": name,
+            "mean": number(float(np.nanmean(values))) if np.isfinite(values).any() else "–",
+            "largest": number(float(np.nanmax(values))) if np.isfinite(values).any() else "–",
+            "items above zero": f"{int((np.nan_to_num(values) > 1e-9).sum()):,}",
+        }
+        for name, values in parts.items()
+    ]
+    most = number(float(np.log(len(found.crowd.classes))))
+    caption = (
+        f"At most {most} nats, the logarithm of {len(found.crowd.classes)} classes. Over "
+        f"{count(int(kept.sum()), 'item')}{' with two answers or more' if several.any() else ''}."
+    )
+    yield Table("Two parts", pl.DataFrame(rows), caption, simulated=found.simulated)
+    drawn = {name: values for name, values in parts.items() if name != "both together"}
+    table = pl.concat(
+        pl.DataFrame({"group": name, "value": values[np.isfinite(values)]})
+        for name, values in drawn.items()
+    )
+    if len(table) and table["value"].n_unique() > 1:
+        yield figures.histograms(
+            table,
+            found.basis(),
+            xlabel="nats",
+            name="doubt-and-disagreement",
+            title="Doubt and disagreement of the items",
+        )
+
+
+def _disputed(found: _Answers) -> Iterator[Block]:
+    order = np.argsort(-np.nan_to_num(found.spread.disagreement), kind="stable")
+    places = [int(place) for place in order[:MOST_ITEMS] if found.spread.disputed[place]]
+    if not places:
+        yield Text("No two answers about an item differ.")
+        return
+    yield from _items(found, places, "disputed", "Where people disagree most")
+
+
+def _doubted(found: _Answers) -> Iterator[Block]:
+    order = np.argsort(-found.spread.doubt, kind="stable")
+    places = [int(place) for place in order[:MOST_ITEMS] if found.spread.doubt[place] > 1e-9]
+    if places:
+        yield from _items(found, places, "doubted", "Where people are least sure themselves")
+
+
+def _items(found: _Answers, places: Sequence[int], name: str, title: str) -> Iterator[Block]:
+    spread, labels = found.spread, found.labels
+    items = [spread.items[place] for place in places]
+    if found.contents.pictures:
+        yield figures.gallery(
+            bars({"people": labels}, items),
+            found.contents.pictures,
+            found.basis(),
+            name=name,
+            title=title,
+        )
+    table = pl.DataFrame(
+        {
+            "item": items,
+            **found.contents.column(items),
+            "label": [label_words(labels, item) for item in items],
+            "answers": [_answers_of(found, item) for item in items],
+            "disagreement": [number(float(spread.disagreement[place])) for place in places],
+            "doubt": [number(float(spread.doubt[place])) for place in places],
+        }
+    )
+    caption = "Disagreement and doubt in nats; the label is the mean of the answers."
+    yield Table(title, table, caption, simulated=found.simulated)
+
+
+def _answers_of(found: _Answers, item: str) -> str:
+    """Who said what, in words."""
+    crowd = found.crowd
+    rows = np.flatnonzero(crowd.item == crowd.items.index(item))
+    if len(rows) > MOST_ANSWERS or not found.people:
+        top = Counter(crowd.classes[place] for place in crowd.probs[rows].argmax(axis=1))
+        return ", ".join(f"{name} {times:,}" for name, times in top.most_common(5))
+    told = []
+    for row in rows:
+        code = crowd.annotator[row]
+        who = "somebody" if code == NOT_RECORDED else crowd.annotators[code]
+        one = LabelSet((item,), crowd.classes, crowd.probs[[row]])
+        said = label_words(one, item)
+        told.append(f"{who}: {said.removesuffix(' 1.00')}")
+    return "; ".join(told)
+
+
+# Classes, labels, oddities.
+
+
+def _classes(found: _Answers) -> Iterator[Block]:
+    votes = found.votes
+    width = len(votes.classes)
+    total = np.bincount(votes.label, minlength=width)
+    shown = found.people[:MOST_COLUMNS]
+    columns = {
+        votes.annotators[person]: np.bincount(
+            votes.label[votes.annotator == person], minlength=width
+        )
+        for person in shown
+    }
+    table = pl.DataFrame(
+        {
+            "class": list(votes.classes),
+            "all": [f"{one:,}" for one in total],
+            "share": [f"{one / max(total.sum(), 1):.1%}" for one in total],
+            **{name: [f"{one:,}" for one in column] for name, column in columns.items()},
+        }
+    )
+    tied = len(found.crowd) - len(votes)
+    told = f" {count(tied, 'answer')} with several top choices count nowhere." if tied else ""
+    who = (
+        f" The {len(shown)} busiest annotators are shown." if len(found.people) > len(shown) else ""
+    )
+    caption = f"How often each class was the top choice, over all and by annotator.{who}{told}"
+    yield Table("Classes", table, caption, simulated=found.simulated)
+
+
+def _labels_text(found: _Answers) -> str:
+    recipe = found.told["labels"]["recipe"]
+    return f"Each answer made a distribution by the recipe {recipe!r}; a label is their mean."
+
+
+LABEL_WORDS = {
+    "mean_entropy": "mean entropy (nats)",
+    "mean_non_max_mass": "mean mass off the top class",
+    "variance_of_top": "variance of the top probability",
+    "at_most_two_labels": "share of items with at most two classes",
+    "zero_entropy": "share of items with all mass on one class",
+    "entropy_in_top_30_percent": "part of the entropy in the most uncertain 30 % of items",
+    "mean_possible_labels": "mean number of classes that were not ruled out",
+    "mean_uncertainty": "mean share of classes that were marked as unsure",
+    "unsure_proportion": "share of annotators who marked a class as unsure",
+}
+
+
+def _labels(found: _Answers) -> Iterator[Block]:
+    known = found.told["labels"]
+    rows = [(words, number(known[name])) for name, words in LABEL_WORDS.items() if name in known]
+    yield Table("Labels", pl.DataFrame(rows, schema=["what", "value"], orient="row"))
+    mass = found.labels.probs.sum(axis=0)
+    table = pl.DataFrame(
+        {
+            "class": list(found.labels.classes),
+            "mean probability": [number(float(one)) for one in mass / len(found.labels)],
+            "items where it is first": [
+                f"{one:,}"
+                for one in np.bincount(found.labels.probs.argmax(axis=1), minlength=len(mass))
+            ],
+        }
+    )
+    yield Table("Classes of the labels", table, simulated=found.simulated)
+
+
+def _oddities(found: _Answers) -> Iterator[Block]:
+    told = found.told
+    rows = [(one["about"], one["count"], _example(one["examples"])) for one in told["oddities"]]
+    rows += [(one["what"], one["count"], one["example"]) for one in told["remarks"]]
+    again = told["views"]["duplicates"]
+    if again:
+        rows.append(("answers by somebody who had judged the item before; left out", again, ""))
+    for view, shown in told["views"].items():
+        if view not in ("first", "duplicates"):
+            rows.append((f"answers that are {view} views; not in the labels", shown, ""))
+    seconds = found.chosen.table["seconds"].drop_nulls()
+    fast = int((seconds < 0.4).sum())
+    if fast:
+        rows.append(("answers given in less than 0.4 seconds", fast, ""))
+    if rows:
+        told_rows = [(what, f"{times:,}", example) for what, times, example in rows]
+        schema = ["what", "times", "for example"]
+        yield Table("Noticed", pl.DataFrame(told_rows, schema=schema, orient="row"))
+    rejected = told["rejected"]
+    if rejected["count"]:
+        reasons = [
+            (one["field"], one["reason"], f"{one['count']:,}") for one in rejected["reasons"]
+        ]
+        schema = ["field", "reason", "rows"]
+        caption = (
+            f"{count(rejected['count'], 'row')} set aside, the first: {rejected['examples'][0]}"
+        )
+        yield Table(
+            "Rows that could not be read",
+            pl.DataFrame(reasons, schema=schema, orient="row"),
+            caption,
+        )
+    if not rows and not rejected["count"]:
+        yield Text("Nothing odd was noticed.")
+
+
+def _example(examples: Sequence[Mapping[str, Any]]) -> str:
+    if not examples:
+        return ""
+    first = examples[0]
+    return f"item {first['item']}: {first['answer']}"

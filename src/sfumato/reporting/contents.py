@@ -1,0 +1,112 @@
+"""What items are, to be shown beside their numbers: their pictures or their texts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.data.own import find_pictures
+from sfumato.errors import DataError
+from sfumato.frames import is_table, to_frame
+from sfumato.labels.labelset import LabelSet
+from sfumato.labels.tables import find_items, listed, read_frame
+
+LONGEST = 280
+"""Letters of a text that are shown; the rest is cut."""
+
+TEXT_NAMES = ("text", "sentence", "content", "body", "comment", "tweet", "question", "prompt")
+"""What a column of texts is usually called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """Pictures and texts by item; either may be empty."""
+
+    pictures: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def column(self, items: Sequence[str]) -> dict[str, list[str]]:
+        """The texts of the items as a column of a table; nothing where there are none."""
+        return {"text": [self.texts.get(item, "") for item in items]} if self.texts else {}
+
+
+def load_contents(
+    items: Sequence[str],
+    *,
+    text: object = None,
+    pictures: str | Path | Mapping[str, NDArray[np.generic]] | None = None,
+    answers: object = None,
+) -> Contents:
+    """Pictures and texts of the given items.
+
+    ``text`` is the name of a column of the table ``answers``, a file or table with the items and
+    their texts, or texts by item. ``pictures`` is a folder or zip archive, or arrays by item.
+    """
+    found: Mapping[str, NDArray[np.generic]] = {}
+    if isinstance(pictures, Mapping):
+        found = {str(item): pixels for item, pixels in pictures.items()}
+    elif pictures is not None:
+        found = find_pictures(Path(pictures), items)
+    return Contents(found, {} if text is None else _texts(text, items, answers))
+
+
+def _texts(text: object, items: Sequence[str], answers: object) -> dict[str, str]:
+    if isinstance(text, str | Path) and Path(text).is_file():
+        return _of_table(read_frame(Path(text)), str(Path(text).name), items, None)
+    if isinstance(text, str):
+        return _of_table(_table_of(answers, text), "the answers", items, text)
+    if isinstance(text, Mapping) and all(isinstance(value, str) for value in text.values()):
+        return {str(item): value for item, value in text.items()}
+    return _of_table(to_frame(text, what="table of texts"), "the texts", items, None)
+
+
+def _table_of(answers: object, column: str) -> pl.DataFrame:
+    if isinstance(answers, str | Path):
+        return read_frame(Path(answers))
+    if is_table(answers):
+        return to_frame(answers)
+    raise DataError(
+        f"There is no file {column!r}, and the answers are no table that could have a column of "
+        "that name; give the texts as a table with the items."
+    )
+
+
+def _of_table(
+    table: pl.DataFrame, name: str, items: Sequence[str], column: str | None
+) -> dict[str, str]:
+    if column is not None and column not in table.columns:
+        raise DataError(
+            f"There is no file {column!r}, and {name} have no column of that name; they have "
+            f"{listed(table.columns)}."
+        )
+    of_item, _ = find_items(table, name, items=items)
+    others = [other for other in table.columns if other != of_item]
+    usual = [other for other in others if other.lower() in TEXT_NAMES]
+    shown = [column] if column is not None else usual[:1] or others
+    rows = table.select(of_item, *shown).unique(of_item, keep="first", maintain_order=True)
+    return {str(row[0]): _joined(shown, row[1:]) for row in rows.iter_rows()}
+
+
+def _joined(names: Sequence[str], values: Sequence[object]) -> str:
+    told = [str(value) for value in values if value is not None]
+    if len(names) > 1:
+        told = [f"{name}: {value}" for name, value in zip(names, values, strict=True) if value]
+    text = " · ".join(told)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def label_words(labels: LabelSet, item: str, most: int = 3) -> str:
+    """The classes of an item with the most mass, in words.
+
+    >>> label_words(LabelSet(("a",), ("cat", "dog"), [[0.25, 0.75]]), "a")
+    'dog 0.75, cat 0.25'
+    """
+    row = labels.probs[labels.items.index(item)]
+    order = np.argsort(-row, kind="stable")
+    kept = [place for place in order[:most] if row[place] > 0]
+    told = [f"{labels.classes[place]} {row[place]:.2f}" for place in kept]
+    rest = 1 - row[kept].sum()
+    return ", ".join([*told, f"others {rest:.2f}"] if rest > 0.005 else told)

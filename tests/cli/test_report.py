@@ -1,0 +1,69 @@
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sfumato.cli import main
+
+VOTES = "task,worker,label,words\na,ann,cat,one\na,ben,dog,one\nb,ann,cat,two\nb,ben,cat,two\n"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``sfumato report`` in a folder with a table of votes."""
+    monkeypatch.chdir(tmp_path)
+    Path("votes.csv").write_text(VOTES)
+
+    def ran(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["sfumato", "report", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return ran
+
+
+def test_answers_become_a_page(run: Run) -> None:
+    code, out, _ = run("votes.csv", "--format", "crowd", "--text", "words", "-o", "r.html")
+
+    assert (code, out) == (0, "Report: r.html\n")
+    text = Path("r.html").read_text()
+    assert "Answers of votes.csv" in text
+    assert "Most disputed items" in text
+    assert ">one</td>" in text
+    assert "The wording of the question is not recorded." in text
+
+
+def test_page_is_called_after_the_file_and_is_not_overwritten(run: Run) -> None:
+    first, again = run("votes.csv", "--format", "crowd"), run("votes.csv", "--format", "crowd")
+
+    assert first[1] == "Report: votes-report.html\n"
+    assert again[0] == 1
+    assert "votes-report.html exists already" in again[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("votes.csv", "--trace", "3"), "--trace walks back a number of a run"),
+        (("votes.csv", "--format", "crowd", "-o", "r.txt"), "written as .html"),
+        (("votes.csv", "--format", "crowd", "--text", "wrds"), "no column of that name"),
+        (("votes.csv", "--format", "crowd", "--pictures", "none"), "There is no folder or archive"),
+        (("empty",), "study"),
+    ],
+)
+def test_wrong_request_is_one_sentence(run: Run, words: tuple[str, ...], message: str) -> None:
+    Path("empty").mkdir()
+
+    code, out, err = run(*words)
+
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1

@@ -1,0 +1,179 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from sfumato.errors import DataError
+from sfumato.judgments.judgments import Judgments, Remark
+from sfumato.judgments.question import Question, ask
+from sfumato.provenance import Step
+from sfumato.reporting.answers import report
+from sfumato.reporting.datasheet import question_asked
+from sfumato.reporting.page import Page, Table, render
+
+CLASSES = ["cat", "dog", "<frog>"]
+
+
+def votes(rows: list[tuple[str, str | None, object]], kind: str = "choose-one") -> Judgments:
+    table = pl.DataFrame(
+        {
+            "item": [row[0] for row in rows],
+            "annotator": pl.Series([row[1] for row in rows], dtype=pl.String),
+            "answer": [json.dumps(row[2]) for row in rows],
+            "seconds": [0.2 + place for place in range(len(rows))],
+        }
+    )
+    return Judgments(ask(kind, CLASSES), table, remarks=(Remark("ids written as floats", 3),))
+
+
+VOTES = votes(
+    [
+        ("a", "ann", "cat"),
+        ("a", "ben", "cat"),
+        ("a", "cid", "dog"),
+        ("b", "ann", "dog"),
+        ("b", "ben", "dog"),
+        ("c", "ann", "cat"),
+        ("c", "ben", "<frog>"),
+        ("c", "ben", "cat"),
+        ("d", "ann", "dog"),
+    ]
+)
+
+
+def section(page: Page, title: str) -> list[object]:
+    return next([*one.blocks] for one in page.sections if one.title == title)
+
+
+def table_of(page: Page, title: str, named: str) -> pl.DataFrame:
+    return next(
+        block.table
+        for block in section(page, title)
+        if isinstance(block, Table) and block.title == named
+    )
+
+
+def test_page_tells_who_how_long_agreement_and_oddities() -> None:
+    page = report(VOTES)
+
+    assert [one.title for one in page.sections] == [
+        "Who answered",
+        "How long",
+        "Agreement",
+        "Doubt and disagreement",
+        "Most disputed items",
+        "Classes",
+        "Labels",
+        "Oddities",
+    ]
+    who = table_of(page, "Who answered", "Annotators, the busiest first")
+    assert who["annotator"].to_list() == ["ann", "ben", "cid"]
+    assert who["answers"].to_list() == ["4", "3", "1"]
+    pairs = table_of(page, "Agreement", "Pair by pair")
+    both = pairs.filter((pl.col("first") == "ann") & (pl.col("second") == "ben"))
+    assert both.select("items", "same choice").row(0) == ("3", "0.667")
+    noticed = table_of(page, "Oddities", "Noticed")["what"].to_list()
+    assert "ids written as floats" in noticed
+    assert "answers by somebody who had judged the item before; left out" in noticed
+    assert "answers given in less than 0.4 seconds" in noticed
+
+
+def test_classes_are_counted_over_all_and_by_person() -> None:
+    found = table_of(report(VOTES), "Classes", "Classes")
+
+    assert found.select("class", "all", "ann", "ben").rows() == [
+        ("cat", "3", "2", "1"),
+        ("dog", "4", "2", "1"),
+        ("<frog>", "1", "0", "1"),
+    ]
+
+
+def test_text_of_people_is_escaped() -> None:
+    text = render(report(VOTES, text={"c": "<script>alert(1)</script>"}))
+
+    assert "<script>" not in text
+    assert "<frog>" not in text
+
+
+def test_answers_that_agree_are_not_disputed_however_unsure() -> None:
+    same = {"cat": 80, "dog": 20}
+    rows = [(item, who, same) for item in "ab" for who in ("ann", "ben", "cid")]
+
+    page = report(votes(rows, "distribution"))
+
+    assert any("People disagree on 0 of 2 items" in one.text for one in page.summary)
+    assert [type(one).__name__ for one in section(page, "Most disputed items")] == ["Text"]
+    parts = table_of(page, "Doubt and disagreement", "Two parts")
+    assert parts.select("in nats", "mean", "items above zero").rows() == [
+        ("doubt", "0.500", "2"),
+        ("disagreement", "0.000", "0"),
+        ("both together", "0.500", "2"),
+    ]
+    doubted = table_of(page, "Most doubted items", "Where people are least sure themselves")
+    assert doubted["item"].to_list() == ["a", "b"]
+
+
+def test_most_disputed_items_come_with_their_pictures_and_texts(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for name in ("a", "c"):
+        Image.fromarray(np.full((4, 4), 90, dtype=np.uint8)).save(folder / f"{name}.png")
+    (tmp_path / "texts.csv").write_text("uid;text\nc;the words of c\na;those of a\n")
+
+    page = report(VOTES, text=tmp_path / "texts.csv", pictures=folder)
+
+    kinds = [type(one).__name__ for one in section(page, "Most disputed items")]
+    assert kinds == ["Drawing", "Table"]
+    found = table_of(page, "Most disputed items", "Where people disagree most")
+    assert found["item"].to_list() == ["c", "a"]
+    assert found["text"].to_list() == ["the words of c", "those of a"]
+    assert found["answers"].to_list()[0] == "ann: cat; ben: <frog>"
+
+
+def test_page_is_written_and_shown_in_a_notebook(tmp_path: Path) -> None:
+    page = report(VOTES, tmp_path / "r.html", title="Ours")
+
+    assert (tmp_path / "r.html").read_text() == render(page)
+    assert repr(page).startswith("<Page 'Ours': Who answered")
+    assert page._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_people_that_are_not_recorded_are_no_table_of_people() -> None:
+    page = report(votes([("a", None, "cat"), ("a", None, "dog"), ("b", None, "cat")]))
+
+    assert "people not recorded" in page.subtitle
+    assert [type(one).__name__ for one in section(page, "Who answered")] == ["Text"]
+
+
+def test_single_answers_are_told_and_not_called_agreement() -> None:
+    page = report(votes([("a", "ann", "cat"), ("b", "ben", "dog")]))
+
+    assert any("nothing is known of disagreement" in one.text for one in page.summary)
+    assert [type(one).__name__ for one in section(page, "Agreement")] == ["Text"]
+
+
+def test_pictures_and_texts_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="There is no folder or archive"):
+        report(VOTES, pictures=tmp_path / "none")
+    with pytest.raises(DataError, match=r"no picture .* that is called as an item"):
+        report(VOTES, pictures=tmp_path)
+    with pytest.raises(DataError, match="There is no file 'words', and the answers are no table"):
+        report(VOTES, text="words")
+
+
+def test_wording_of_a_table_from_elsewhere_is_not_invented() -> None:
+    question = ask("choose-one", CLASSES)
+    table = VOTES.table
+    outside = Judgments(question, table, provenance=(Step("read crowd"),))
+    silent = Judgments(Question("choose-one", tuple(CLASSES), ""), table)
+    ours = Judgments(question, table, provenance=(Step("read sfumato"),))
+    told = Judgments(Question("choose-one", tuple(CLASSES), "Which?"), table)
+
+    assert question_asked(outside) == question_asked(silent)
+    assert question_asked(silent) == "Not recorded; the answers are of the form choose-one."
+    assert question_asked(ours).startswith("“Choose the label that fits the image")
+    assert question_asked(told) == "“Which?” (choose-one, version 1)."
+    assert any("wording" in one.text for one in report(outside).summary)
