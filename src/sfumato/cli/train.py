@@ -15,6 +15,7 @@ from sfumato.cli.printing import (
     progress,
 )
 from sfumato.cli.writing import refuse_existing
+from sfumato.errors import require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.model import Model
@@ -134,6 +135,7 @@ def predict(
     from sfumato.labels.files import check_output, write_labels
     from sfumato.learn.model import Model
 
+    require_packages("Predicting", "torch", "safetensors")
     check_output(output)
     refuse_existing(output, overwrite=overwrite)
     opened = Model.load(model)
