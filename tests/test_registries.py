@@ -64,7 +64,6 @@ from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate
 from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
-from sfumato.learn.mixing import Mixing
 from sfumato.learn.networks import NETWORKS, build_network
 from sfumato.learn.published import (
     ALPHAS,
@@ -73,6 +72,7 @@ from sfumato.learn.published import (
     published_mixing,
     published_recipe,
 )
+from sfumato.learn.recipe import Mixing
 from sfumato.names import find
 from sfumato.planning import annotators as planned_annotators
 from sfumato.planning.annotators import expected_error_of_votes

@@ -15,6 +15,7 @@ from sfumato.cli.printing import (
     progress,
 )
 from sfumato.cli.writing import check_output, refuse_existing
+from sfumato.errors import require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.model import Model
@@ -29,9 +30,7 @@ Source = Annotated[
 TrainingLabels = Annotated[
     Path, typer.Option("--labels", help="Label file: distributions, or item and label.")
 ]
-NetworkName = Annotated[
-    str | None, typer.Option("--network", help="Which network (docs/networks.md).")
-]
+NetworkName = Annotated[str | None, typer.Option("--network", help="Which network (see below).")]
 ModelOutput = Annotated[
     Path, typer.Option("--output", "-o", help="Folder, or .safetensors file, to write.")
 ]
@@ -100,7 +99,7 @@ def train(
     from sfumato.learn.model import model_files
     from sfumato.learn.model import train as train_model
 
-    refuse_existing(model_files(output), overwrite=overwrite)
+    refuse_existing(*model_files(output), overwrite=overwrite)
     named = None if columns is None else names_in(columns)
     loaded = load_items(items, item=item, columns=named, size=size)
     with progress("Training") as advance:
@@ -138,6 +137,7 @@ def predict(
     from sfumato.labels.files import SUFFIXES, write_labels
     from sfumato.learn.model import Model
 
+    require_packages("Predicting", "torch", "safetensors")
     check_output(output, SUFFIXES, what="Predictions are", overwrite=overwrite)
     opened = Model.load(model)
     shown = opened.read_items(items, item=item)
