@@ -90,7 +90,7 @@ def test_rows_by_hand(row: list[float], wrong: bool) -> None:
 
 
 def test_float16_of_a_text_is_explained() -> None:
-    row = np.float64([np.float16(1 / 3)] * 3)
+    row = np.array([np.float16(1 / 3)] * 3, dtype=np.float64)
 
     done = normalise(row[None], digits=count_digits([f"{value:.12f}" for value in row]))
 
