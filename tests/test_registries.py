@@ -34,6 +34,8 @@ from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
 from sfumato.evaluation.metrics import METRICS, metric_named
+from sfumato.evaluation.models import Evaluation
+from sfumato.evaluation.models import evaluate as evaluate_models
 from sfumato.evaluation.trials import SEED_TESTS, paired_over_seeds
 from sfumato.judgments.comparisons import (
     COMPARISON_QUESTIONS,
@@ -82,6 +84,7 @@ from sfumato.planning.worlds import LABELS as WORLD_LABELS
 from sfumato.planning.worlds import draw_world, scores_of
 from sfumato.provenance import Step, is_simulated
 from sfumato.reporting.datasheet import QUESTIONS_TO_THE_OWNER
+from sfumato.reporting.evaluation import PLOTS, plot_evaluation
 from sfumato.scores import COLUMNS, Estimate, Estimates, Metric, metric_words, metrics
 from sfumato.studies.ambiguous import PICTURES, load_pictures
 from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
@@ -347,6 +350,18 @@ def network_law(name: str) -> None:
         logits = network(torch.rand(2, 3, side, side, generator=torch.Generator().manual_seed(0)))
     assert logits.shape == (2, 3)
     assert torch.isfinite(logits).all()
+
+
+def small_evaluation() -> Evaluation:
+    return evaluate_models(
+        random_labels(1), {"model": random_labels(2), "other": random_labels(3)}, draws=5
+    )
+
+
+def plot_law(name: str) -> None:
+    drawing = PLOTS[name](small_evaluation())
+
+    assert drawing.table.height and drawing.title and "<svg" in drawing.svg
 
 
 def metric_law(name: str) -> None:
@@ -679,6 +694,13 @@ REGISTRIES: dict[str, Registry] = {
             (entry.parts, ("human", "model")),
             *([(entry.per_item, ("human", "model"))] if entry.per_item else []),
         ],
+    ),
+    "plot": Registry(
+        PLOTS,
+        plot_law,
+        lambda name: plot_evaluation(small_evaluation(), name),
+        first_sentence,
+        lambda entry: [(entry, ("found",))],
     ),
     "metric in words": Registry(metrics(), words_law, None, lambda entry: entry.meaning),
     "test over seeds": Registry(
