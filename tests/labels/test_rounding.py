@@ -52,7 +52,7 @@ def test_rows_that_sum_to_one_stay_and_nothing_is_said(rows: Rows) -> None:
     done = normalise(rows)
 
     assert done.probs == pytest.approx(rows, abs=1e-12)
-    assert (done.rounded, done.words, done.wrong.any()) == (0, "", False)
+    assert (done.rounded, done.words, bool(done.wrong.any())) == (0, "", False)
 
 
 @given(distributions(), st.sampled_from([np.float16, np.float32]))

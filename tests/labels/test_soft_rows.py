@@ -140,7 +140,7 @@ def test_wrong_targets_are_refused_in_a_sentence(targets: object, said: str) -> 
 
 def test_unknown_way_for_unstated_mass_is_refused() -> None:
     with pytest.raises(DataError, match="'some'; it must be one of 'even', 'any', 'normalise'"):
-        read_rows([[1, 0]], unstated="some")  # type: ignore[arg-type]
+        read_rows([[1, 0]], unstated="some")
 
 
 def test_rows_are_joined_by_id_and_the_ids_asked_for_decide() -> None:

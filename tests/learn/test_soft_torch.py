@@ -118,7 +118,7 @@ def test_class_weights_with_any_of_a_set_are_refused() -> None:
     with pytest.raises(DataError, match="have no meaning"):
         SoftCrossEntropy(torch.ones(2), unstated="any")
     with pytest.raises(DataError, match="'median'; it must be one of 'mean', 'sum', 'none'"):
-        SoftCrossEntropy(reduction="median")  # type: ignore[arg-type]
+        SoftCrossEntropy(reduction="median")
 
 
 def test_items_come_in_the_order_of_labels_or_are_joined() -> None:
@@ -200,7 +200,7 @@ def test_one_annotator_gives_the_judgments_of_an_item_equally_often() -> None:
     with pytest.raises(DataError, match="needs CrowdLabels"):
         soft_dataset([0, 1, 2], LABELS, mode="one-annotator")
     with pytest.raises(DataError, match="'drawn'; it must be one of 'fixed'"):
-        soft_dataset([0, 1, 2], LABELS, mode="drawn")  # type: ignore[arg-type]
+        soft_dataset([0, 1, 2], LABELS, mode="drawn")
 
 
 @given(st.integers(0, 999), st.sampled_from([0.2, 1.0]))
