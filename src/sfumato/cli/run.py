@@ -11,9 +11,9 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
-from sfumato.cli.reading import names_in, read_options
-from sfumato.cli.writing import check_output
-from sfumato.errors import DataError, missing_package
+from sfumato.cli.reading import explained, names_in, read_options
+from sfumato.cli.writing import check_output, refuse_filled
+from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
@@ -118,9 +118,15 @@ def report(
     pictures: Annotated[
         Path | None, typer.Option(help="Folder or zip archive of the items' pictures.")
     ] = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="What kind of file it is (docs/formats.md).")
-    ] = None,
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     key: given.Key = None,
@@ -142,33 +148,40 @@ def report(
         raise DataError("--trace walks back a number of a run; give the folder of a run.")
     page = output or Path(f"{source.name.partition('.')[0]}-report.html")
     check_output(page, (".html",), what="The report is", overwrite=overwrite)
+    options = read_options(
+        classes, question, key, rename=rename, delimiter=delimiter, casefold=casefold, item=item,
+        annotator=annotator, answer=answer, at=at, seconds=seconds,
+    )  # fmt: skip
     _report_answers(
         source, page, text=text, pictures=pictures, seed=seed, title=f"Answers of {source.name}",
-        options=read_options(classes, question, key), **({"format": format_} if format_ else {}),
+        format=format_, options=options,
     )  # fmt: skip
     typer.echo(f"Report: {page}")
 
 
 def _report_answers(source: Path, page: Path, **settings: Any) -> None:
-    try:
-        from sfumato.reporting.answers import report as draw_answers
-    except ModuleNotFoundError as error:
-        raise missing_package("Drawing a report", str(error.name), "report") from None
-    draw_answers(source, page, **settings)
+    require_packages("Drawing a report", "matplotlib", "jinja2")
+    from sfumato.reporting.answers import report as draw_answers
+
+    with explained():
+        draw_answers(source, page, **settings)
 
 
 def _report_run(folder: Path, output: Path | None, trace: int | None, *, overwrite: bool) -> None:
     from sfumato.data import data_folder
-    from sfumato.studies.run import Run
+    from sfumato.studies.folder import RunFolder
+    from sfumato.studies.pages import write_report
     from sfumato.studies.trace import trace_lines
 
     check_output(output, (".html",), what="The report is", overwrite=overwrite)
-    opened = Run.open(folder)
+    if trace is None:
+        require_packages("Drawing a report", "matplotlib", "jinja2")
+    opened = RunFolder.open(folder)
     if trace is not None:
         for line in trace_lines(opened, trace, data_folder()):
             typer.echo(line)
         return
-    drawn = opened.report()
+    drawn = write_report(opened)
     if output is not None:
         drawn = Path(copyfile(drawn, output))
     typer.echo(f"Report: {drawn}")
@@ -181,10 +194,14 @@ def results(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path(
         "docs/results"
     ),
+    overwrite: given.Overwrite = False,
 ) -> None:
     """Write runs as pages and JSON, and the scoreboard of everything in the folder."""
+    from sfumato.studies.folder import RunFolder
     from sfumato.studies.results import write_results
 
+    names = [RunFolder.open(run).study.name for run in runs or []]
+    refuse_filled(output, *(f"{name}.md" for name in names), overwrite=overwrite)
     for path in write_results(runs or [], output):
         typer.echo(f"Wrote {path}.")
 
