@@ -25,9 +25,9 @@ from sfumato.labels.simulate import simulate
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import Presentation, fit_and_predict
 from sfumato.learn.folds import class_of, stratified_split
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import Cell, FailedCell, Progress, run_sweep, seconds_left
 from sfumato.learn.targets import with_extra_class
-from sfumato.learn.train import Recipe
 from sfumato.provenance import Step
 
 NONE = "none of these"

@@ -32,8 +32,9 @@ from torch.utils.data import DataLoader, Dataset
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.networks import build_network
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.targets import fixed_targets
-from sfumato.learn.train import Recipe, train
+from sfumato.learn.train import train
 
 ITEMS, SIDE, CLASSES, BATCH = 2_131, 28, 11, 64
 NETWORKS = ("simple-ffn", "deeper-ffn", "lenet")

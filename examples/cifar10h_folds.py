@@ -21,8 +21,8 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fit_and_predict
 from sfumato.learn.folds import class_of, k_folds
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import Cell, FinishedCell, Progress, run_sweep, seconds_left
-from sfumato.learn.train import Recipe
 
 FOLDS = 3
 RECIPE = Recipe(

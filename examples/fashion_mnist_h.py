@@ -28,8 +28,8 @@ from sfumato.labels.signals import entropy
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fit_and_predict
 from sfumato.learn.folds import class_of, stratified_split
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import Cell, FinishedCell, Progress, run_sweep, seconds_left
-from sfumato.learn.train import Recipe
 
 SEEDS = 6
 SHARES = (0.7, 0.1, 0.2)

@@ -99,6 +99,9 @@ def commands(group: TyperGroup, prefix: str = "sfumato") -> dict[str, TyperComma
     return found
 
 
+OF_ALL = ("help", "quiet")
+"""Options that every command takes; they are on the page of the command line."""
+
 TYPER = typer.main.get_command(app)
 assert isinstance(TYPER, TyperGroup)
 COMMANDS = commands(TYPER)
@@ -115,7 +118,7 @@ def test_command_is_documented(name: str) -> None:
         (name, max(parameter.opts, key=len))
         for name, command in COMMANDS.items()
         for parameter in command.params
-        if isinstance(parameter, TyperOption) and parameter.name != "help"
+        if isinstance(parameter, TyperOption) and parameter.name not in OF_ALL
     ],
 )
 def test_option_is_on_the_page_of_its_verb(command: str, option: str) -> None:

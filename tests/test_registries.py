@@ -46,6 +46,7 @@ from sfumato.judgments.comparisons import (
 from sfumato.judgments.formats import FORMATS, Readable, read, write
 from sfumato.judgments.formats.check import Contents
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.texts import DELIMITERS
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixed import Mix
 from sfumato.judgments.mixes import MixJudgments
@@ -65,7 +66,6 @@ from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate
 from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
-from sfumato.learn.mixing import Mixing
 from sfumato.learn.networks import NETWORKS, build_network
 from sfumato.learn.published import (
     ALPHAS,
@@ -74,6 +74,7 @@ from sfumato.learn.published import (
     published_mixing,
     published_recipe,
 )
+from sfumato.learn.recipe import Mixing
 from sfumato.names import find
 from sfumato.planning import annotators as planned_annotators
 from sfumato.planning.annotators import expected_error_of_votes
@@ -805,6 +806,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "columns of estimates": (COLUMNS, "columns of a file, whose specification tells them"),
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
+    "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
     "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""

@@ -9,6 +9,37 @@ The command line prints the message and ends with exit code 1. Our own mistakes 
 ``assert`` and leave a traceback.
 """
 
+from importlib.util import find_spec
+
+EXTRAS: dict[str, str] = {
+    "torch": "learn",
+    "sklearn": "learn",
+    "safetensors": "learn",
+    "joblib": "learn",
+    "matplotlib": "report",
+    "jinja2": "report",
+    "markupsafe": "report",
+    "starlette": "elicit",
+    "uvicorn": "elicit",
+    "sqlalchemy": "elicit",
+    "psycopg": "elicit",
+    "argon2": "elicit",
+    "itsdangerous": "elicit",
+    "lightgbm": "boost",
+    "xgboost": "boost",
+    "pandas": "tables",
+    "pyarrow": "tables",
+    "datasets": "tables",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "cloudpickle": "cluster",
+}
+"""The extra that brings each optional package, by the name under which it is imported."""
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "argon2": "argon2-cffi"}
+"""What packages are called that are imported under another name."""
+
 
 class SfumatoError(Exception):
     """The root of all errors that a user can do something about."""
@@ -24,6 +55,29 @@ class UnknownName(SfumatoError):
 
 class MissingPackage(SfumatoError):
     """An optional package is not installed."""
+
+
+def explain_missing(error: ModuleNotFoundError, job: str) -> MissingPackage | None:
+    """The error with the install line for an optional package; None for any other module.
+
+    >>> print(explain_missing(ModuleNotFoundError(name="sklearn.svm"), "A classifier"))
+    A classifier needs scikit-learn, which is not installed. Install it: pip install ...
+    """
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        return None
+    return missing_package(job, DISTRIBUTIONS.get(package, package), EXTRAS[package])
+
+
+def require_packages(job: str, *packages: str, extra: str | None = None) -> None:
+    """Refuse a job before it begins if a package that it needs at the end is not installed.
+
+    ``extra`` names the one to install where a package belongs to several.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            name = DISTRIBUTIONS.get(package, package)
+            raise missing_package(job, name, extra or EXTRAS[package])
 
 
 def missing_package(job: str, package: str, extra: str) -> MissingPackage:

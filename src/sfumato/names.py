@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, TypeVar
 
-from sfumato.errors import UnknownName
+from sfumato.errors import UnknownName, explain_missing
 
 T = TypeVar("T")
 
@@ -43,10 +43,14 @@ def load_name(target: str) -> Any:
     """What stands at "module:name", imported when asked for.
 
     The front door finds its names this way, and so do methods that are verbs of a higher layer
-    (``labels.describe()``), because no module imports upwards.
+    (``labels.describe()``), because no module imports upwards. A package of an extra that is not
+    installed is an error with the line that installs it.
 
     >>> load_name("math:sqrt")(9.0)
     3.0
     """
     module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise explain_missing(error, f"`{name}`") or error from None

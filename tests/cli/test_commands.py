@@ -148,7 +148,7 @@ def test_malformed_row_is_counted_and_strict_makes_it_an_error(run: Run) -> None
     Path("votes.csv").write_text(VOTES + "img3,ann\n")
     words = ["label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "x.csv"]
 
-    lenient, strict = run(*words), run(*words, "--strict")
+    lenient, strict = run(*words), run(*words, "--strict", "--overwrite")
 
     assert lenient.code == 0
     assert "Rows set aside: 1, the first in votes.csv, line 7" in lenient.err
@@ -236,7 +236,7 @@ def test_everything_that_made_no_label_is_written_with_its_reason(run: Run) -> N
     assert set(left["stage"]) == {"reading", "quality rules"}
     assert left.filter(pl.col("stage") == "reading")["line"].to_list() == [7]
 
-    run(*words, "--left-out", "left.csv")
+    run(*words, "--left-out", "left.csv", "--overwrite")
 
     left = pl.read_csv("left.csv")
     assert left.filter(pl.col("stage") == "selection")["reason"].to_list() == [

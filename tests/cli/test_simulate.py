@@ -130,7 +130,7 @@ def test_distances_are_written_from_confusions_and_used_by_both_commands(run: Ru
     np.testing.assert_allclose(table.select(CLASSES).to_numpy(), 0.6 * (1 - np.eye(3)), atol=1e-9)
     assert "Recipe top2-semantic, similarity by distances of d.csv" in used.out
     assert "Alternatives are ordered by distances of d.csv." in ordered.out
-    neither = run(*semantic)
+    neither = run(*semantic, "--overwrite")
     assert (neither.code, "a table of distances" in neither.err) == (1, True)
 
 

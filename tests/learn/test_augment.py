@@ -1,6 +1,7 @@
 import torch
 
-from sfumato.learn.augment import CROP_PADDING, CUTOUT_SIDE, Augmentation, augment
+from sfumato.learn.augment import CROP_PADDING, CUTOUT_SIDE, augment
+from sfumato.learn.recipe import Augmentation
 
 
 def seeded(seed: int = 0) -> torch.Generator:

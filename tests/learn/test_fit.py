@@ -15,8 +15,8 @@ from sfumato.learn.fit import (
     kept_weights,
 )
 from sfumato.learn.folds import Split
+from sfumato.learn.recipe import Optimizer, Recipe
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell, run_sweep
-from sfumato.learn.train import Optimizer, Recipe
 
 CLASSES = ("light", "dark")
 RECIPE = Recipe("simple-ffn", epochs=3, batch_size=16, learning_rate=0.01, weights="best")

@@ -9,8 +9,8 @@ from sfumato.labels.labelset import hard_labels
 from sfumato.learn.examples import Examples
 from sfumato.learn.fit import fold_cells, fold_predictions, out_of_fold
 from sfumato.learn.folds import class_of, k_folds
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import run_sweep
-from sfumato.learn.train import Recipe
 
 RECIPE = Recipe("simple-ffn", epochs=3, batch_size=16, learning_rate=0.01)
 ITEMS = tuple(map(str, range(40)))

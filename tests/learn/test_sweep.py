@@ -553,18 +553,18 @@ def test_options_that_do_not_go_together_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("package", "told"),
+    ("package", "extra", "told"),
     [
-        ("joblib", {}),
-        ("distributed", {"engine": "dask", "scheduler": "tcp://127.0.0.1:1"}),
+        ("joblib", "learn", {}),
+        ("distributed", "cluster", {"engine": "dask", "scheduler": "tcp://127.0.0.1:1"}),
     ],
 )
 def test_missing_package_is_an_error_with_the_install_line(
-    tmp_path: Path, package: str, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, package: str, extra: str, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
 
-    with pytest.raises(MissingPackage, match=r"pip install 'sfumato\[cluster\]'"):
+    with pytest.raises(MissingPackage, match=rf"pip install 'sfumato\[{extra}\]'"):
         run_sweep(seeds(draw, 1), tmp_path, **told)
 
 

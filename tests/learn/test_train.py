@@ -8,8 +8,9 @@ import torch
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.learn.examples import Examples, predict
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.targets import fixed_targets, sampled_targets
-from sfumato.learn.train import Recipe, TrainedNetwork, train
+from sfumato.learn.train import TrainedNetwork, train
 
 CLASSES = ("light", "dark")
 FAST = Recipe("simple-ffn", epochs=5, batch_size=16, learning_rate=0.01)

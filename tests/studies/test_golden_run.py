@@ -19,9 +19,9 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.learn import sweep
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import Cell, CellResult, Progress
 from sfumato.learn.sweep.engines import Outcome, attempt
-from sfumato.learn.train import Recipe
 from sfumato.reporting.page import Page
 from sfumato.scores import COLUMNS
 from sfumato.studies import trainings

@@ -17,6 +17,8 @@ from sfumato.cli.printing import (
     progress,
 )
 from sfumato.cli.reading import explained, read_options
+from sfumato.cli.writing import refuse_filled
+from sfumato.errors import require_packages
 
 if TYPE_CHECKING:
     from sfumato.studies.audit import Audit
@@ -29,7 +31,7 @@ JudgmentsInstead = Annotated[
 ]
 Recipe = Annotated[
     str | None,
-    typer.Option("--recipe", help="How one judgment becomes a distribution (docs/label.md)."),
+    typer.Option("--recipe", help="How one judgment becomes a distribution (see below)."),
 ]
 Images = Annotated[
     Path | None, typer.Option("--images", help="Folder or zip archive of the pictures.")
@@ -89,6 +91,7 @@ def audit(
     seed: given.Seed = 0,
     output: AuditFolder = None,
     report: AlsoDrawn = False,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Duplicates, leakage, label variation, mode shift, data maps, alignment of models."""
@@ -97,6 +100,9 @@ def audit(
 
     if report and output is None:
         raise typer.BadParameter("--report needs a folder to draw into: -o FOLDER.")
+    refuse_filled(output, "audit.json", "report.html", overwrite=overwrite)
+    if report:
+        require_packages("Drawing a report", "matplotlib", "jinja2")
     sources = AuditSources(
         labels=labels,
         judgments=judgments,

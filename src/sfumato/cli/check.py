@@ -8,6 +8,7 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import notify, print_line, print_result
+from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 CheckedFile = Annotated[
@@ -29,14 +30,16 @@ def check(
     file: CheckedFile,
     held: HeldContents = None,
     badge: Badge = None,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
-    """Check a file against the format (docs/format.md): what is wrong, where, what is right."""
+    """Check a file against the format: what is wrong, where, what would be right."""
     from sfumato.labels.check import check as check_file
     from sfumato.labels.check import draw_badge
 
     if badge is not None and badge.suffix.lower() != ".svg":
         raise DataError(f"A badge is a picture in SVG: call it .svg, not {badge.name!r}.")
+    refuse_existing(badge, overwrite=overwrite)
     checked = check_file(file, held)
     print_result(checked.to_json(), as_json, _print_check)
     if badge is not None:

@@ -1,52 +1,192 @@
-"""All commands under one name. Each parses its options, calls one function and prints."""
+"""All commands under one name, in the order of work, each loaded when it is asked for."""
 
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from sfumato.cli.audit import audit
-from sfumato.cli.check import check
-from sfumato.cli.data import convert, data_app, describe
-from sfumato.cli.elicit import elicit_app
-from sfumato.cli.evaluate import evaluate
-from sfumato.cli.images import ambiguous, mix
-from sfumato.cli.label import label, simulate
-from sfumato.cli.plan import plan
-from sfumato.cli.run import report, results, run
-from sfumato.cli.train import predict, train
+import sfumato.cli.options as given
+from sfumato.cli.help import CommandWithHelp, GroupWithHelp
+from sfumato.cli.printing import set_quiet
+from sfumato.names import load_name
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """Where a command is, and what the list of commands says of it."""
+
+    target: str
+    """``module:name`` of a function, or of a ``typer.Typer`` that holds several."""
+    part: str
+    """The part of the work it belongs to: a heading of the list."""
+    about: str
+
+
+ASKING = "Ask people"
+LABELLING = "From answers to labels"
+LEARNING = "From labels to models"
+STUDYING = "Studies and reports"
+MAKING = "Data and images"
+
+# The sentences stand here and not only in docstrings: a list of commands loads none of them.
+COMMANDS: dict[str, CommandEntry] = {
+    "plan": CommandEntry(
+        "sfumato.cli.plan:plan",
+        ASKING,
+        "Which labels to collect, of how many people, at what cost.",
+    ),
+    "elicit": CommandEntry(
+        "sfumato.cli.elicit:elicit_app", ASKING, "Make, run and end a collection of answers."
+    ),
+    "describe": CommandEntry(
+        "sfumato.cli.data:describe",
+        LABELLING,
+        "What was collected: people, times, agreement, oddities.",
+    ),
+    "check": CommandEntry(
+        "sfumato.cli.check:check", LABELLING, "Whether a file keeps to the format, for publishing."
+    ),
+    "label": CommandEntry(
+        "sfumato.cli.label:label", LABELLING, "Turn people's answers into label distributions."
+    ),
+    "simulate": CommandEntry(
+        "sfumato.cli.label:simulate", LABELLING, "Answers of simulated annotators, marked as such."
+    ),
+    "train": CommandEntry(
+        "sfumato.cli.train:train", LEARNING, "Train a network on items and people's labels."
+    ),
+    "predict": CommandEntry(
+        "sfumato.cli.train:predict", LEARNING, "What a trained model believes about items."
+    ),
+    "evaluate": CommandEntry(
+        "sfumato.cli.evaluate:evaluate", LEARNING, "Score stored predictions against people."
+    ),
+    "audit": CommandEntry(
+        "sfumato.cli.audit:audit",
+        LEARNING,
+        "Duplicates, leakage, disputed items and wrong labels of a dataset.",
+    ),
+    "run": CommandEntry(
+        "sfumato.cli.run:run", STUDYING, "Run a study end to end: labels, training, evaluation."
+    ),
+    "report": CommandEntry(
+        "sfumato.cli.run:report", STUDYING, "Draw answers, or a finished run, as one page."
+    ),
+    "results": CommandEntry(
+        "sfumato.cli.run:results", STUDYING, "Write finished runs as pages, with a scoreboard."
+    ),
+    "data": CommandEntry(
+        "sfumato.cli.data:data_app", MAKING, "Known datasets: list, fetch, check, find."
+    ),
+    "convert": CommandEntry(
+        "sfumato.cli.data:convert", MAKING, "Read answers in one format, write them in another."
+    ),
+    "mix": CommandEntry(
+        "sfumato.cli.images:mix", MAKING, "Mix pairs of images of different classes."
+    ),
+    "ambiguous": CommandEntry(
+        "sfumato.cli.images:ambiguous", MAKING, "Make synthetic ambiguous images with soft labels."
+    ),
+}
+
+
+class LoadedCommands(Mapping[str, "TyperCommand | TyperGroup"]):
+    """The commands by name; one is imported when it is taken out."""
+
+    def __getitem__(self, name: str) -> "TyperCommand | TyperGroup":
+        return load_command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class AllCommands(GroupWithHelp):
+    """The program ``sfumato``: commands by the part of the work they belong to."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = LoadedCommands()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names in the order of work."""
+        return list(COMMANDS)
+
+    def parts(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Names and sentences by the part of the work, without loading a command."""
+        parts: dict[str, list[tuple[str, str]]] = {}
+        for name, entry in COMMANDS.items():
+            parts.setdefault(entry.part, []).append((name, entry.about))
+        return parts
+
+
+def load_command(name: str) -> "TyperCommand | TyperGroup":
+    """Import a command, or a group of them, and make it ready to be parsed."""
+    entry = COMMANDS[name]
+    found = load_name(entry.target)
+    holder = typer.Typer(
+        name=name,
+        help=entry.about,
+        cls=GroupWithHelp,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
+    if isinstance(found, typer.Typer):
+        for info in found.registered_commands:
+            assert info.callback is not None
+            holder.command(info.name, cls=CommandWithHelp)(with_quiet(info.callback))
+    else:
+        holder.command(name, cls=CommandWithHelp)(with_quiet(found))
+    made = typer.main.get_command(holder)
+    assert isinstance(made, TyperCommand | TyperGroup)
+    return made
+
+
+def with_quiet(function: Callable[..., None]) -> Callable[..., None]:
+    """The same command with the option ``--quiet``, which all of them take."""
+
+    @wraps(function)
+    def call(*, quiet: bool, **options: Any) -> None:
+        if quiet:
+            set_quiet(True)
+        function(**options)
+
+    own = signature(function)
+    option = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=given.Quiet)
+    call.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), option]
+    )
+    call.__annotations__ = {**function.__annotations__, "quiet": given.Quiet}
+    return call
+
 
 app = typer.Typer(
     name="sfumato",
-    help="Learn from the full distribution of human judgment.",
+    cls=AllCommands,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(data_app, name="data", no_args_is_help=True)
-app.add_typer(elicit_app, name="elicit", no_args_is_help=True)
-app.command()(ambiguous)
-app.command()(audit)
-app.command()(evaluate)
-app.command()(label)
-app.command()(mix)
-app.command()(plan)
-app.command()(predict)
-app.command()(run)
-app.command()(report)
-app.command()(results)
-app.command()(simulate)
-app.command()(train)
-app.command()(describe)
-app.command()(check)
-app.command()(convert)
 
 
 @app.callback(invoke_without_command=True)
 def start(
+    quiet: given.Quiet = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Learn from the full distribution of human judgment."""
+    """Learn from the full distribution of human judgment.
+
+    Every command says with -h what goes in, what comes out, and an example.
+    """
+    set_quiet(quiet)
     if version:
         from importlib.metadata import version as installed
 

@@ -25,6 +25,7 @@ from sfumato.cli.reading import (
     tell_guesses,
     tell_joins,
 )
+from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is h
 
 WhatIf = Annotated[
     str,
-    typer.Option("--what-if", help="Quality rules to try, comma-separated (docs/quality.md)."),
+    typer.Option("--what-if", help="Quality rules to try, comma-separated (see below)."),
 ]
 CompareAggregators = Annotated[
     bool,
     typer.Option("--compare-aggregators", help="Score aggregators by held-out vote log-loss."),
 ]
 AnyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
-ToFormat = Annotated[str, typer.Option("--to", help="The format to write (docs/formats.md).")]
+ToFormat = Annotated[str, typer.Option("--to", help="The format to write (see below).")]
 Title = Annotated[str | None, typer.Option("--title", help="Name of the dataset (--to hf).")]
 License = Annotated[
     str | None, typer.Option("--license", help="Its licence, such as cc-by-4.0 (--to hf).")
@@ -129,6 +130,7 @@ def convert(
     question: given.QuestionKind = None,
     strict: given.Strict = False,
     key: given.Key = None,
+    overwrite: given.Overwrite = False,
     title: Title = None,
     license_: License = None,
     creator: Creator = None,
@@ -139,6 +141,7 @@ def convert(
     from sfumato.judgments.formats.hf import Publication
     from sfumato.judgments.judgments import Judgments
 
+    refuse_existing(output, overwrite=overwrite)
     about = Publication(title, license_, creator, url, date.today().isoformat())
     if to != "hf" and any((title, license_, creator, url)):
         raise DataError("--title, --license, --creator and --url belong to --to hf.")

@@ -5,16 +5,16 @@ import os
 import secrets
 import time
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import notify, print_json, progress
+from sfumato.cli.printing import print_json, progress
 from sfumato.cli.reading import names_in
-from sfumato.errors import DataError, MissingPackage, UnknownName
+from sfumato.cli.writing import refuse_existing
+from sfumato.errors import DataError, UnknownName, require_packages
 
 if TYPE_CHECKING:
     from sfumato.elicit.session.collection import Collection
@@ -50,7 +50,7 @@ def new(
     classes: given.Classes = None,
     question: Annotated[
         str | None,
-        typer.Option("--question", help="What is asked: a preset (docs/elicit-presets.md)."),
+        typer.Option("--question", help="What is asked: a preset (see below)."),
     ] = None,
     settings: Annotated[
         Path | None, typer.Option("--from", help="TOML file of settings; it names the preset.")
@@ -165,9 +165,9 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/"
     key = f"key {os.environ[admin_key_env]}" if is_new_key else f"key in {admin_key_env}"
-    notify(f"Serving {folder} at {address} (Ctrl-C stops it).")
-    notify(way_in(folder, address))
-    notify(f"Dashboard: {address}admin/ ({key}).")
+    _tell_address(f"Serving {folder} at {address} (Ctrl-C stops it).")
+    _tell_address(way_in(folder, address))
+    _tell_address(f"Dashboard: {address}admin/ ({key}).")
     factory = f"{__name__}:{make_served_app.__name__}"
     run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
 
@@ -183,10 +183,12 @@ def export(
         str,
         typer.Option("--with", help="Also repeats, checks, practice, excluded; comma-separated."),
     ] = "",
+    overwrite: given.Overwrite = False,
     database: Address = None,
 ) -> None:
     """Write the answers to a file, without anybody's platform id."""
     need_packages()
+    refuse_existing(output, overwrite=overwrite)
     from sfumato.elicit.design.places import open_study
     from sfumato.elicit.export import export as write_export
 
@@ -308,9 +310,15 @@ def copy(
 
 
 @elicit_app.command()
-def backup(folder: StudyFolder, output: Output, database: Address = None) -> None:
+def backup(
+    folder: StudyFolder,
+    output: Output,
+    overwrite: given.Overwrite = False,
+    database: Address = None,
+) -> None:
     """Write a checked backup of the database, also while the server runs."""
     need_packages()
+    refuse_existing(output, overwrite=overwrite)
     from sfumato.elicit.storage.backup import back_up
 
     contents = back_up(_stored(folder, database), output)
@@ -347,6 +355,11 @@ def make_served_app() -> Any:
     )
 
 
+def _tell_address(text: str) -> None:
+    """What a server is for: told with ``--quiet`` too, as nobody could come in otherwise."""
+    typer.echo(text, err=True)
+
+
 def way_in(folder: Path, address: str) -> str:
     """The address that leads people in, by where they come from."""
     from sfumato.elicit.design.places import open_study
@@ -380,12 +393,7 @@ def demo_digits() -> dict[str, Any]:
 
 def need_packages(*packages: str) -> None:
     """Say how to install what is missing, the database's packages first."""
-    for package in ("sqlalchemy", "psycopg", *packages):
-        if find_spec(package) is None:
-            raise MissingPackage(
-                f"Studies need the package {package}; install it with "
-                "pip install 'sfumato[elicit]'."
-            )
+    require_packages("Asking people", "sqlalchemy", "psycopg", *packages, extra="elicit")
 
 
 def _make(

@@ -20,7 +20,7 @@ from sfumato.cli.printing import (
     progress,
 )
 from sfumato.cli.writing import check_output
-from sfumato.errors import DataError, missing_package
+from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
     from sfumato.evaluation.models import Evaluation
@@ -100,6 +100,8 @@ def evaluate(
 
     check_output(output, (".parquet", ".csv"), what="Scores are", overwrite=overwrite)
     check_output(report, (".html",), what="The report is", overwrite=overwrite)
+    if report is not None:
+        require_packages("Drawing a report", "matplotlib", "jinja2")
     sources = _sources(predictions, ids)
     with progress("Scoring") as advance, _options_named():
         done = models.evaluate(
@@ -195,10 +197,8 @@ def _options_named() -> Iterator[None]:
 
 
 def _draw(done: "Evaluation", report: Path) -> None:
-    try:
-        from sfumato.reporting.evaluation import report_evaluation
-    except ModuleNotFoundError as error:
-        raise missing_package("Drawing a report", str(error.name), "report") from None
+    from sfumato.reporting.evaluation import report_evaluation
+
     report_evaluation(done, report, title=f"Evaluation of {', '.join(done.models)}")
 
 

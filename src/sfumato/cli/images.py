@@ -48,9 +48,7 @@ MostInformation = Annotated[
     typer.Option("--most-information", help="Nats by which networks may disagree on one."),
 ]
 Candidates = Annotated[int, typer.Option("--candidates", min=1, help="Mixes to choose from.")]
-NetworkName = Annotated[
-    str | None, typer.Option("--network", help="What labels them (docs/networks.md).")
-]
+NetworkName = Annotated[str | None, typer.Option("--network", help="What labels them (see below).")]
 Members = Annotated[int, typer.Option("--members", min=2, help="Networks that label together.")]
 NetworkSteps = Annotated[
     int, typer.Option("--network-steps", min=1, help="Batches each network learns from.")

@@ -27,6 +27,7 @@ from sfumato.cli.reading import (
     read_judgments,
     read_options,
 )
+from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ Recipe = Annotated[
     str | None,
     typer.Option(
         "--recipe",
-        help="How one answer becomes a distribution (docs/label.md); the question tells it.",
+        help="How one answer becomes a distribution (see below); the question tells it.",
     ),
 ]
 LabelOutput = Annotated[
@@ -84,7 +85,7 @@ PerAnnotator = Annotated[
 ]
 Aggregate = Annotated[
     str | None,
-    typer.Option("--aggregate", help="How people become one label (docs/aggregate.md; mean)."),
+    typer.Option("--aggregate", help="How people become one label (see below; mean)."),
 ]
 Predictions = Annotated[
     Path | None,
@@ -98,9 +99,7 @@ LeftOut = Annotated[
     Path | None,
     typer.Option("--left-out", help="Also write what made no label, and why (.csv, .parquet)."),
 ]
-SimulatorName = Annotated[
-    str, typer.Argument(metavar="KIND", help="Who is simulated (docs/simulate.md).")
-]
+SimulatorName = Annotated[str, typer.Argument(metavar="KIND", help="Who is simulated (see below).")]
 SeenLabels = Annotated[
     Path, typer.Option("--labels", help="The label distributions that people would see.")
 ]
@@ -184,6 +183,7 @@ def label(
     strict: given.Strict = False,
     key: given.Key = None,
     seed: given.Seed = 0,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
@@ -193,6 +193,7 @@ def label(
 
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
+    refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
     options = read_options(
         classes,
         question,
@@ -253,6 +254,7 @@ def simulate(
     classes: given.Classes = None,
     key: given.Key = None,
     seed: given.Seed = 0,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Simulated annotators, fitted to real ones or by parameters."""
@@ -262,6 +264,7 @@ def simulate(
     from sfumato.labels.simulate.run import SimulationSettings
 
     _check_simulate_usage(output=output, fit=fit, extend=extend, check=check, model=model)
+    refuse_existing(output, save_model, overwrite=overwrite)
     options = read_options(classes, None, key)
     seen = read_labels(labels, classes=options.classes)
     real = None if fit is None else read_judgments(fit, format_, options, strict=False)

@@ -49,6 +49,9 @@ Key = Annotated[
         show_envvar=True,
     ),
 ]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No remarks and no progress; results and errors only.")
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Original = Annotated[

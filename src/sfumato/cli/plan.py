@@ -9,7 +9,8 @@ import typer
 import sfumato.cli.options as given
 from sfumato.cli.printing import print_json, print_line, print_table, progress
 from sfumato.cli.reading import names_in
-from sfumato.errors import DataError
+from sfumato.cli.writing import refuse_filled
+from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
@@ -71,13 +72,16 @@ def plan(
     utility: Utility = "linear",
     known: Known = None,
     output: Folder = None,
+    overwrite: given.Overwrite = False,
     seed: given.Seed = 0,
     as_json: given.AsJson = False,
 ) -> None:
     """Which labels to collect for so many items and classes, at what cost."""
     from sfumato.planning import plans
 
+    refuse_filled(output, "plan.json", "plan.html", overwrite=overwrite)
     if output is not None:
+        require_packages("Drawing a plan", "matplotlib", "jinja2")
         from sfumato.studies.planned import plan_folder
 
         plan_folder(output)  # what cannot be written into is refused before any long work

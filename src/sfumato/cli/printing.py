@@ -7,21 +7,30 @@ plain lines elsewhere.
 
 import json
 import math
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from sfumato.cli.tables import table_lines
 
-WIDTH = 100
-"""Lines are as wide as the screen but not wider than this; elsewhere exactly this."""
+WIDTH, NARROW = 100, 80
+"""Tables are as wide as the screen, but not wider than the first; elsewhere than on a terminal as
+wide as the second."""
 QUIET_SECONDS = 3.0
 """Elsewhere than on a terminal, a line is written this often at most, and none for short work."""
+
+_quiet = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether remarks and progress are left out; results and errors are printed all the same."""
+    global _quiet
+    _quiet = quiet
 
 
 def print_json(found: Mapping[str, Any]) -> None:
@@ -54,25 +63,16 @@ def null_for_nan(value: Any) -> Any:
 
 def print_line(text: str) -> None:
     """A line of text."""
-    _console().print(text, soft_wrap=True)
+    typer.echo(text)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A titled table, numbers to the right; nothing where there are no rows."""
-    from rich import box
-    from rich.table import Table
-
     if not rows:
         return
-    console = _console()
-    console.print(f"\n{title}")
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for place, name in enumerate(header):
-        numeric = place and all(row[place][:1] in "0123456789-–" for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    typer.echo(f"\n{title}")
+    for line in table_lines(header, rows, width=_screen_width()):
+        typer.echo(line)
 
 
 def print_leaderboard(places: Sequence[Mapping[str, Any]]) -> None:
@@ -128,8 +128,9 @@ def simulation_mark(found: Mapping[str, Any]) -> str:
 
 
 def notify(text: str) -> None:
-    """A line for the person at the screen; standard output is kept for results."""
-    sys.stderr.write(f"{text}\n")
+    """A line for the person at the screen, if they want any; standard output is for results."""
+    if not _quiet:
+        sys.stderr.write(f"{text}\n")
 
 
 class Advance(Protocol):
@@ -142,7 +143,7 @@ class Advance(Protocol):
 @contextmanager
 def progress(what: str) -> Iterator[Advance]:
     """A function of (done, total) that shows how far ``what`` is."""
-    if not sys.stderr.isatty():
+    if _quiet or not sys.stderr.isatty():
         yield _lines(what)
         return
     from rich.console import Console
@@ -171,10 +172,5 @@ def _lines(what: str) -> Advance:
     return show
 
 
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        return Console(highlight=False, markup=False, width=WIDTH)
-    return console
+def _screen_width() -> int:
+    return min(shutil.get_terminal_size(fallback=(NARROW, 24)).columns, WIDTH)

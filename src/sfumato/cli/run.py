@@ -12,8 +12,8 @@ import typer
 import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
 from sfumato.cli.reading import explained, names_in, read_options
-from sfumato.cli.writing import check_output
-from sfumato.errors import DataError, missing_package
+from sfumato.cli.writing import check_output, refuse_filled
+from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
@@ -160,26 +160,28 @@ def report(
 
 
 def _report_answers(source: Path, page: Path, **settings: Any) -> None:
-    try:
-        from sfumato.reporting.answers import report as draw_answers
-    except ModuleNotFoundError as error:
-        raise missing_package("Drawing a report", str(error.name), "report") from None
+    require_packages("Drawing a report", "matplotlib", "jinja2")
+    from sfumato.reporting.answers import report as draw_answers
+
     with explained():
         draw_answers(source, page, **settings)
 
 
 def _report_run(folder: Path, output: Path | None, trace: int | None, *, overwrite: bool) -> None:
     from sfumato.data import data_folder
-    from sfumato.studies.run import Run
+    from sfumato.studies.folder import RunFolder
+    from sfumato.studies.pages import write_report
     from sfumato.studies.trace import trace_lines
 
     check_output(output, (".html",), what="The report is", overwrite=overwrite)
-    opened = Run.open(folder)
+    if trace is None:
+        require_packages("Drawing a report", "matplotlib", "jinja2")
+    opened = RunFolder.open(folder)
     if trace is not None:
         for line in trace_lines(opened, trace, data_folder()):
             typer.echo(line)
         return
-    drawn = opened.report()
+    drawn = write_report(opened)
     if output is not None:
         drawn = Path(copyfile(drawn, output))
     typer.echo(f"Report: {drawn}")
@@ -192,10 +194,14 @@ def results(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path(
         "docs/results"
     ),
+    overwrite: given.Overwrite = False,
 ) -> None:
     """Write runs as pages and JSON, and the scoreboard of everything in the folder."""
+    from sfumato.studies.folder import RunFolder
     from sfumato.studies.results import write_results
 
+    names = [RunFolder.open(run).study.name for run in runs or []]
+    refuse_filled(output, *(f"{name}.md" for name in names), overwrite=overwrite)
     for path in write_results(runs or [], output):
         typer.echo(f"Wrote {path}.")
 

@@ -1,6 +1,5 @@
 """``sfumato train`` and ``sfumato predict``: items and labels to a model, items to its beliefs."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,8 @@ from sfumato.cli.printing import (
     print_result,
     progress,
 )
-from sfumato.errors import DataError
+from sfumato.cli.writing import check_output, refuse_existing
+from sfumato.errors import require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.model import Model
@@ -30,9 +30,7 @@ Source = Annotated[
 TrainingLabels = Annotated[
     Path, typer.Option("--labels", help="Label file: distributions, or item and label.")
 ]
-NetworkName = Annotated[
-    str | None, typer.Option("--network", help="Which network (docs/networks.md).")
-]
+NetworkName = Annotated[str | None, typer.Option("--network", help="Which network (see below).")]
 ModelOutput = Annotated[
     Path, typer.Option("--output", "-o", help="Folder, or .safetensors file, to write.")
 ]
@@ -60,12 +58,13 @@ Presentation = Annotated[
 PictureSize = Annotated[
     int | None, typer.Option("--size", min=1, help="Height and width to resize pictures to.")
 ]
-IdColumn = Annotated[str, typer.Option("--item", help="The column of ids in a table of vectors.")]
+IdColumn = Annotated[
+    str | None, typer.Option("--item", help="The column of ids in a table of vectors.")
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", help="The columns of numbers in it, between commas.")
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, …")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="What train wrote, or a model of a run.")
 ]
@@ -87,11 +86,11 @@ def train(
     patience: Patience = 10,
     presentation: Presentation = "fixed",
     size: PictureSize = None,
-    item: IdColumn = "item",
+    item: IdColumn = None,
     columns: Columns = None,
     seed: given.Seed = 0,
     device: Device = "auto",
-    overwrite: Overwrite = False,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Train a network on items and people's labels of them."""
@@ -100,7 +99,7 @@ def train(
     from sfumato.learn.model import model_files
     from sfumato.learn.model import train as train_model
 
-    _refuse_existing(model_files(output), overwrite)
+    refuse_existing(*model_files(output), overwrite=overwrite)
     named = None if columns is None else names_in(columns)
     loaded = load_items(items, item=item, columns=named, size=size)
     with progress("Training") as advance:
@@ -129,17 +128,17 @@ def predict(
     model: ModelPath,
     items: Source,
     output: PredictionsOutput,
-    item: IdColumn = "item",
+    item: IdColumn = None,
     device: Device = "auto",
-    overwrite: Overwrite = False,
+    overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """What a trained model believes about items."""
-    from sfumato.labels.files import check_output, write_labels
+    from sfumato.labels.files import SUFFIXES, write_labels
     from sfumato.learn.model import Model
 
-    check_output(output)
-    _refuse_existing((output,), overwrite)
+    require_packages("Predicting", "torch", "safetensors")
+    check_output(output, SUFFIXES, what="Predictions are", overwrite=overwrite)
     opened = Model.load(model)
     shown = opened.read_items(items, item=item)
     beliefs = opened.predict(shown, device=device)
@@ -154,12 +153,6 @@ def predict(
         "classes": list(beliefs.classes),
     }
     print_result(found, as_json, _print_predicted)
-
-
-def _refuse_existing(paths: Sequence[Path], overwrite: bool) -> None:
-    there = [path for path in paths if path.exists()]
-    if there and not overwrite:
-        raise DataError(f"{there[0]} exists; --overwrite replaces it.")
 
 
 def _trained(model: "Model", output: Path) -> dict[str, Any]:

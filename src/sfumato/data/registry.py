@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from sfumato.errors import DataError, MissingPackage
+from sfumato.errors import DataError, missing_package
 from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
 
@@ -108,10 +108,7 @@ class Dataset(Record):
             return (folder or data_folder()) / Path(self.files[0].path).parent
         spec = find_spec(self.package)
         if spec is None or spec.origin is None:
-            raise MissingPackage(
-                f"The {self.name} are part of scikit-learn, which is not installed. "
-                "Install it: pip install 'sfumato[learn]'"
-            )
+            raise missing_package(f"The dataset {self.name!r}", "scikit-learn", "learn")
         return Path(spec.origin).parent
 
     def locate(self, name: str, folder: Path | None = None) -> Path:

@@ -4,13 +4,13 @@ Images are float tensors from 0 to 1, shape (images, channels, height, width). E
 draws anew from the generator, so each presentation of an image differs.
 """
 
-from typing import Literal, assert_never
+from typing import assert_never
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-Augmentation = Literal["crop", "flip", "cutout"]
+from sfumato.learn.recipe import Augmentation
 
 CROP_PADDING = 4
 """Black pixels added on each side before a crop of the old size is taken, as published."""

@@ -11,7 +11,8 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.examples import Examples, predict
 from sfumato.learn.folds import Split, require_classes
-from sfumato.learn.mixing import Augmenting, Mixing, with_augmenting
+from sfumato.learn.mixing import Augmenting, with_augmenting
+from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.learn.targets import (
     Targets,
@@ -20,7 +21,7 @@ from sfumato.learn.targets import (
     one_annotator,
     sampled_targets,
 )
-from sfumato.learn.train import DivergenceError, Recipe, TrainedNetwork, Weights, train, weights_of
+from sfumato.learn.train import DivergenceError, TrainedNetwork, Weights, train, weights_of
 from sfumato.provenance import Step
 
 Presentation = Literal["fixed", "sampled", "one annotator"]

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from sfumato.learn.mixing import Mixing
-from sfumato.learn.train import Recipe
+from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.names import find
 
 PUBLISHED: dict[str, Recipe] = {

@@ -9,7 +9,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, align
-from sfumato.learn.augment import Augmentation, augment
+from sfumato.learn.augment import augment
 from sfumato.learn.examples import (
     Examples,
     NormalisedNetwork,
@@ -31,58 +31,14 @@ from sfumato.learn.examples import (
     probabilities,
     repeatable,
 )
-from sfumato.learn.mixing import Mixing, mixed_loss
+from sfumato.learn.mixing import mixed_loss
 from sfumato.learn.networks import ImageShape, build_network
+from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.learn.targets import Targets
-
-Optimizer = Literal["adam", "sgd"]
-Schedule = Literal["constant", "step", "multistep", "cosine", "plateau"]
 
 MIXING_STREAM = 7
 """Sets the random numbers of mixing apart: with the same seed a mixed and a plain training begin
 with the same weights and see the same batches."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Everything about a training run except its data."""
-
-    network: str
-    """A name of ``NETWORKS``."""
-    epochs: int = 60
-    """At most so many passes over the training part."""
-    batch_size: int = 64
-    optimizer: Optimizer = "adam"
-    """``sgd`` is with Nesterov momentum."""
-    learning_rate: float = 1e-3
-    momentum: float = 0.9
-    weight_decay: float = 0.0
-    clip: float | None = None
-    """Largest norm of the gradient; None leaves it alone."""
-    schedule: Schedule = "constant"
-    milestones: tuple[int, ...] = ()
-    """``multistep``: epochs after which the rate drops; ``step``: one number, every so many."""
-    decay: float = 0.1
-    """What the rate is multiplied by at a drop."""
-    patience: int = 5
-    """``plateau``: epochs without a better validation loss before the rate drops."""
-    stop_after: int | None = None
-    """Stop after so many epochs without a better validation loss; None never stops early."""
-    weights: Literal["best", "last"] = "last"
-    """Which epoch's weights are kept: the one with the best validation loss, or the last."""
-    augment: tuple[Augmentation, ...] = ()
-    peer: float = 0.0
-    """Weight of the peer loss against noisy labels (Liu & Guo 2020; S2-84); 0 is without."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        if not self.learning_rate > 0:
-            raise DataError(f"The learning rate must be above 0, not {self.learning_rate}.")
-        if self.schedule in ("step", "multistep") and not self.milestones:
-            raise DataError(f"The schedule {self.schedule!r} needs milestones.")
 
 
 class DivergenceError(DataError):

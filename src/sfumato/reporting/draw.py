@@ -7,6 +7,8 @@ Below stand the marks that figures put on axes: dots with intervals, bars, lines
 legend, reference lines.
 """
 
+from __future__ import annotations
+
 import io
 import re
 import unicodedata
@@ -15,18 +17,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
-import matplotlib as mpl
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.reporting.text import count, seeds_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK = "#1f2329"
 FAINT = "#c9ced6"
@@ -151,6 +153,8 @@ def panels(
     amount: int, *, columns: int = 2, width: float = 0.0, height: float = 2.8
 ) -> tuple[Figure, list[Axes]]:
     """A figure with ``amount`` dressed axes, ``columns`` in a row; ``height`` is that of a row."""
+    from matplotlib.figure import Figure
+
     columns = min(columns, amount)
     rows = -(-amount // columns)
     width = width or (5.4 if columns == 1 else 7.2)
@@ -220,6 +224,8 @@ def png_bytes(drawing: Drawing) -> bytes:
 def _rendered(
     figure: Figure, kind: str, settings: dict[str, str], metadata: dict[str, str | None]
 ) -> bytes:
+    import matplotlib as mpl
+
     page = io.BytesIO()
     with mpl.rc_context(settings), warnings.catch_warnings():  # type: ignore[arg-type]
         # a script that the font lacks shows as boxes in the PNG and is whole in the SVG
@@ -429,6 +435,8 @@ def legend(
     ``references`` names the lines that ``reference`` drew, by position: text beside a line would
     lie over the data.
     """
+    from matplotlib.lines import Line2D
+
     shown = {name: style for name, style in known.items() if name}
     if len(shown) < 2:
         shown = {}

@@ -12,11 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from sfumato.provenance import Provenance, Setting, Step, from_json
 from sfumato.reporting.draw import FAINT, INK, MARKED, Drawing, Made
@@ -29,6 +27,9 @@ from sfumato.reporting.text import (
     signed_number,
 )
 from sfumato.scores import Estimate, metric_words
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 # Turn scores into tables for a reader: values with intervals, and how each was computed.
 
@@ -263,6 +264,8 @@ class Page:
 
 def render(page: Page) -> str:
     """The page as one self-contained HTML text; the same page gives the same text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -396,8 +399,10 @@ def _cell(value: object) -> tuple[str, bool]:
     return text, NUMERIC.fullmatch(text) is not None
 
 
-def _inline(drawing: Drawing, prefix: str) -> Markup:
+def _inline(drawing: Drawing, prefix: str) -> "Markup":
     """The SVG inside a page: identifiers of its own, colours from the page, no namespace."""
+    from markupsafe import Markup
+
     text = drawing.svg[drawing.svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<title>.*?</title>", "", text, count=1, flags=re.DOTALL)

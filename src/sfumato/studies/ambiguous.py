@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,9 +15,11 @@ from sfumato.data import ImageSet, load, load_own
 from sfumato.errors import DataError
 from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import LabelSet
-from sfumato.learn.ambiguous import AmbiguousImages
 from sfumato.names import find
 from sfumato.provenance import to_json
+
+if TYPE_CHECKING:
+    from sfumato.learn.ambiguous import AmbiguousImages
 
 PICTURES: dict[str, Callable[[], ImageSet]] = {
     "digits": lambda: load("digits"),
@@ -68,7 +71,7 @@ def check_folder(folder: Path) -> None:
         raise DataError(f"{folder} is not empty; name a new folder for the synthetic images.")
 
 
-def ambiguous_table(made: AmbiguousImages) -> pl.DataFrame:
+def ambiguous_table(made: "AmbiguousImages") -> pl.DataFrame:
     """A row an image: its id, likeliest and drawn class, sources, coefficient, doubt, stratum."""
     top = made.labels.probs.argmax(axis=1)
     return pl.DataFrame(
@@ -88,7 +91,7 @@ def ambiguous_table(made: AmbiguousImages) -> pl.DataFrame:
     )
 
 
-def sheet(made: AmbiguousImages) -> NDArray[np.uint8]:
+def sheet(made: "AmbiguousImages") -> NDArray[np.uint8]:
     """The first images of each stratum, a row each, the surest on top: to be looked at."""
     _, height, width, channels = made.images.shape
     names = list(dict.fromkeys(sorted(made.stratum)))
@@ -105,7 +108,7 @@ def sheet(made: AmbiguousImages) -> NDArray[np.uint8]:
     return drawn.repeat(times, axis=0).repeat(times, axis=1)
 
 
-def write_ambiguous(made: AmbiguousImages, folder: Path) -> list[str]:
+def write_ambiguous(made: "AmbiguousImages", folder: Path) -> list[str]:
     """Write images, labels, the table of sources and what came of it; the names, in order.
 
     ``images/`` is what `sfumato elicit new --images` takes; ``table.csv`` goes with it to

@@ -38,11 +38,9 @@ from sfumato.labels.mixing import (
     shuffled_curves,
     shuffled_percepts,
 )
-from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split, elicited_only, small_data
-from sfumato.learn.mixing import Augmenting, Mixing
 from sfumato.learn.published import published_mixing
-from sfumato.learn.targets import in_fill_crowd, judgments_on, votes_of_m
+from sfumato.learn.recipe import Mixing
 from sfumato.names import find
 from sfumato.provenance import Step
 from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData, Target
@@ -270,6 +268,8 @@ def _target(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
 
 def _shown(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
     """The arm's labels for all items that are learnt or chosen on, and how they are shown."""
+    from sfumato.learn.targets import in_fill_crowd
+
     items = (*split.train, *split.validation)
     if arm.labels in PERSONS:
         shown = PERSONS[arm.labels][1]
@@ -295,6 +295,8 @@ def _shown(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
 
 
 def _labels(arm: Arm, data: StudyData, items: Items, seed: int) -> LabelSet:
+    from sfumato.learn.targets import votes_of_m
+
     rng = np.random.default_rng([seed, 1])
     if arm.labels == ORIGINAL and data.soft_original is not None:
         labels = data.soft_original.take(items)
@@ -342,6 +344,8 @@ def _elicited(arm: Arm, data: StudyData, items: Items) -> Items:
 
 def _pool(crowd: CrowdLabels, arm: Arm, items: Items, data: StudyData, seed: int) -> CrowdLabels:
     """The annotators whose answers are shown."""
+    from sfumato.learn.targets import judgments_on
+
     chosen, most = judgments_on(crowd, items), arm.people or data.pool
     if most is None:
         return chosen
@@ -357,6 +361,9 @@ def _percepts(data: StudyData, split: Split) -> Percepts:
 
 def _with_mixes(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
     """Original labels, and mixed images with labels of their own (S2-54)."""
+    from sfumato.learn.examples import Examples
+    from sfumato.learn.mixing import Augmenting
+
     percepts, hard = _percepts(data, split), data.original.take(split.train)
     assert data.examples is not None
     pictures = data.examples.take(split.train)

@@ -13,9 +13,10 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples, NormalisedNetwork, probabilities
 from sfumato.learn.fit import WEIGHTS, fit
 from sfumato.learn.folds import Split
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import CellResult
 from sfumato.learn.targets import fixed_targets
-from sfumato.learn.train import Recipe, Weights, restore_network, train, weights_of
+from sfumato.learn.train import Weights, restore_network, train, weights_of
 from sfumato.studies.data import CLEAN, WATCHED, Condition, Target
 
 

@@ -8,6 +8,7 @@ the arms and tests of a study name, and every file is read once.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -32,10 +33,11 @@ from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.mixing import percepts_of
 from sfumato.labels.simulate.run import SimulationSettings, run_simulation
-from sfumato.learn.examples import Examples
-from sfumato.learn.targets import distil
 from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData, needed_folder, read_as, read_judgments
 from sfumato.studies.study import FurtherSets, Study
+
+if TYPE_CHECKING:
+    from sfumato.learn.examples import Examples
 
 PEOPLE_H, PEOPLE_S = "CIFAR-10H", "CIFAR-10S"
 """About 51 votes per image, or soft labels of about six people."""
@@ -116,6 +118,8 @@ CLOSEST = ("Wide ResNet", "ResNext", "PyramidNet")
 
 def load_cifar10s(study: Study, folder: Path | None) -> StudyData:
     """Papers 3 and 4: the test images with votes, of which 1,000 have soft answers (S2-29)."""
+    from sfumato.learn.examples import Examples
+
     folder = needed_folder(folder, "CIFAR-10S")
     pictures, votes = _test_images(folder), _vote_shares(folder)
     answers = _soft_answers(folder)
@@ -146,6 +150,8 @@ def load_cifar10s(study: Study, folder: Path | None) -> StudyData:
 
 def load_cifar10h(study: Study, folder: Path | None) -> StudyData:
     """Paper 1: the test images with votes, and further sets that the study's collection names."""
+    from sfumato.learn.examples import Examples
+
     folder = needed_folder(folder, "CIFAR-10H")
     pictures = _test_images(folder)
     original = pictures.original()
@@ -204,6 +210,8 @@ def load_mixing(study: Study, folder: Path | None) -> StudyData:
 
     That is soft labels extended by simulated people, and what people saw in mixes.
     """
+    from sfumato.learn.examples import Examples
+
     folder = needed_folder(folder, "CIFAR-10H")
     pictures, votes = _test_images(folder), _vote_shares(folder)
     parts = _published_parts(folder)
@@ -327,6 +335,8 @@ def _extended(answers: Judgments, votes: LabelSet) -> LabelSet:
 
 def _beliefs_of_networks(study: Study, folder: Path, original: LabelSet) -> dict[str, LabelSet]:
     """What the published networks believe about the test images: the best one, and all together."""
+    from sfumato.learn.targets import distil
+
     named = [name for name in ("distilled", "ensemble") if name in study.label_names]
     if not named:
         return {}
@@ -345,7 +355,7 @@ def _beliefs_of_networks(study: Study, folder: Path, original: LabelSet) -> dict
 class _Further:
     """Images to test on or to learn before, and what they are called."""
 
-    examples: Examples
+    examples: "Examples"
     labels: LabelSet
 
 
@@ -376,6 +386,8 @@ def _further_images(
 
 def _renamed(images: ImageSet, prefix: str) -> _Further:
     """Images under names that the test images of CIFAR-10 do not have."""
+    from sfumato.learn.examples import Examples
+
     items = tuple(f"{prefix}/{item}" for item in images.items)
     labels = replace(images.original(), items=items)
     return _Further(Examples(items, images.images), labels)
@@ -383,6 +395,8 @@ def _renamed(images: ImageSet, prefix: str) -> _Further:
 
 def _corrupted(near: _Further, wanted: Sequence[str]) -> dict[str, _Further]:
     """The same near images at every strength, each spoilt in one of four ways in turn."""
+    from sfumato.learn.examples import Examples
+
     items = near.labels.items[:CORRUPTED_IMAGES]
     clean = near.examples.take(items).images
     labels = near.labels.take(items)

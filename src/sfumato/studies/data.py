@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.evaluation.attacks import Attack
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -24,15 +23,18 @@ from sfumato.labels.build import RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import Percepts
-from sfumato.learn.examples import Examples
-from sfumato.learn.fit import WEIGHTS
 from sfumato.learn.folds import Split
-from sfumato.learn.mixing import Augmenting, Mixing
+from sfumato.learn.recipe import Mixing
 from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated
 from sfumato.scores import Estimate
 from sfumato.studies.study import Presentation, Study
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.attacks import Attack
+    from sfumato.learn.examples import Examples
+    from sfumato.learn.mixing import Augmenting
 
 ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
 """The label set that the data came with, what people believe, and their most frequent answers."""
@@ -43,7 +45,7 @@ class StudyData:
     """What a study works on; every stage may use it, none changes it."""
 
     study: Study
-    examples: Examples | None = None
+    examples: "Examples | None" = None
     """All images that are learnt or tested."""
     labels: Mapping[str, LabelSet] = field(default_factory=dict)
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
@@ -63,7 +65,7 @@ class StudyData:
     """Items with a role: "train", "validation", "test" as given; "elicited"; sets further away."""
     percepts: Percepts | None = None
     """What people saw in mixes of the images."""
-    pretraining: tuple[Examples, LabelSet] | None = None
+    pretraining: "tuple[Examples, LabelSet] | None" = None
     predictions: Mapping[str, LabelSet] = field(default_factory=dict)
     """Stored beliefs of models that were trained elsewhere."""
     signals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -106,7 +108,7 @@ class Target:
     labels: LabelSet | CrowdLabels
     presentation: Presentation = "fixed"
     mixing: Mixing | None = None
-    augmenting: Augmenting | None = None
+    augmenting: "Augmenting | None" = None
     items: tuple[str, ...] | None = None
     """What is learnt, where that is a part of the split's training items (S2-53)."""
     pretrained: bool = False
@@ -166,11 +168,13 @@ WATCHED = "watched"
 
 
 def _is_large(name: str) -> bool:
+    from sfumato.learn.fit import WEIGHTS
+
     return name == WATCHED or name.startswith(WEIGHTS)
 
 
 def conditions(
-    attacks: Sequence[Attack], corruptions: Sequence[str], strength: int
+    attacks: "Sequence[Attack]", corruptions: Sequence[str], strength: int
 ) -> list[Condition]:
     """Everything that is done to the images of a test: FGSM, every step of PGD, corruptions."""
     found = []
@@ -216,6 +220,8 @@ class TrainingRun:
 
     def weights(self) -> dict[str, NDArray[Any]]:
         """The network's weights; none where models are not kept."""
+        from sfumato.learn.fit import WEIGHTS
+
         found = self._all() if self.done else {}
         return {n.removeprefix(WEIGHTS): a for n, a in found.items() if n.startswith(WEIGHTS)}
 

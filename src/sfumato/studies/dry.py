@@ -17,7 +17,8 @@ from sfumato.learn.cost import MEASURED_IMAGES, TrainingCost, training_cost
 from sfumato.learn.fit import kept_weights
 from sfumato.learn.folds import Split, class_of
 from sfumato.learn.mixing import Augmenting
-from sfumato.learn.train import Recipe, Weights
+from sfumato.learn.recipe import Recipe
+from sfumato.learn.train import Weights
 from sfumato.studies.cell import pretrain
 from sfumato.studies.data import StudyData, Target, TestSet, TrainingRun
 from sfumato.studies.run import Run

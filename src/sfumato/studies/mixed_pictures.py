@@ -3,7 +3,10 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from sfumato.data.images import ImageSet
@@ -11,8 +14,10 @@ from sfumato.errors import DataError
 from sfumato.items.pictures import resize
 from sfumato.judgments.formats.own import write_beside
 from sfumato.judgments.mixed import Mix, mixed_images, write_mixes
-from sfumato.learn.examples import Examples
 from sfumato.provenance import Setting, Step
+
+if TYPE_CHECKING:
+    from sfumato.learn.examples import Examples
 
 UNSAFE = re.compile(r"[^\w .+-]")
 """What a file name may not hold everywhere; items may be paths."""
@@ -24,10 +29,11 @@ def labels_of(pictures: ImageSet) -> dict[str, str]:
     return dict(zip(pictures.items, names, strict=True))
 
 
-def mixed_examples(mixes: Sequence[Mix], pictures: ImageSet) -> Examples:
+def mixed_examples(mixes: Sequence[Mix], pictures: ImageSet) -> "Examples":
     """Mixed images to learn from, each called ``Mix.item`` as in people's answers about it."""
-    images = dict(zip(pictures.items, pictures.images, strict=True))
-    return Examples(tuple(mix.item for mix in mixes), mixed_images(mixes, images))
+    from sfumato.learn.examples import Examples
+
+    return Examples(tuple(mix.item for mix in mixes), mixed_images(mixes, _images(pictures)))
 
 
 def check_new(folder: Path) -> None:
@@ -51,16 +57,15 @@ def write_mixed(
     system takes replaced by ``_``. ``settings`` are what the mixes were chosen by.
     """
     check_new(folder)
-    examples = mixed_examples(mixes, pictures)
-    names = [UNSAFE.sub("_", item) for item in examples.items]
+    names = [UNSAFE.sub("_", mix.item) for mix in mixes]
     if len(set(names)) < len(names):
         raise DataError("Two mixes would have the same file name; rename the items they are of.")
-    height, width, _ = examples.image_shape
-    images = examples.images
+    images = mixed_images(mixes, _images(pictures))
     if side is not None:
+        _, height, width, _ = images.shape
         factor = side / max(height, width)
         size = (max(1, round(height * factor)), max(1, round(width * factor)))
-        images = resize(images, size)  # type: ignore[arg-type]
+        images = resize(images, size)
     (folder / "images").mkdir(parents=True)
     for name, image in zip(names, images, strict=True):
         grey = image.shape[2] == 1
@@ -68,3 +73,7 @@ def write_mixed(
     write_mixes(mixes, folder / "mixes.csv")
     step = Step("mix images", {**settings, "mixes": len(mixes), "side": side})
     write_beside(folder / "mixes.csv", {"kind": "mixed images"}, (*pictures.provenance, step))
+
+
+def _images(pictures: ImageSet) -> dict[str, NDArray[np.uint8]]:
+    return dict(zip(pictures.items, pictures.images, strict=True))

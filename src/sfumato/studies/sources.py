@@ -21,7 +21,6 @@ from sfumato.data.decode import (
     read_original_labels,
 )
 from sfumato.errors import DataError
-from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.quality import apply_rules, rule_with
 from sfumato.labels.build import RECIPES
@@ -58,7 +57,7 @@ from sfumato.studies.data import (
     read_as,
     read_judgments,
 )
-from sfumato.studies.study import Own, Study
+from sfumato.studies.study import Own, Study, own_options
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 """What the parts of a division are called in files, and here."""
@@ -270,14 +269,6 @@ def _load_own(study: Study, folder: Path | None) -> StudyData:
         data,
         soft_original=_own_original(given, data.labels[PEOPLE]),
         parts=_own_parts(given, data.pictures) if study.split.kind == "given" else {},
-    )
-
-
-def own_options(given: Own) -> ReadOptions:
-    """How judgments of one's own are read."""
-    return ReadOptions(
-        classes=given.classes or None,
-        question_file=Path(given.question) if given.question else None,
     )
 
 

@@ -14,7 +14,16 @@ from dataclasses import replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import tomli_w
 from pydantic import (
@@ -28,15 +37,15 @@ from pydantic import (
 )
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.evaluation.attacks import Attack
 from sfumato.evaluation.corruptions import CORRUPTIONS
 from sfumato.judgments.formats import FORMATS
+from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.quality import RULES
 from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
 from sfumato.learn.published import published_recipe
-from sfumato.learn.train import Recipe
+from sfumato.learn.recipe import Recipe
 from sfumato.names import find
 from sfumato.planning.grid import (
     CURVE_SIZES,
@@ -47,6 +56,9 @@ from sfumato.planning.grid import (
     MAP_SIZES,
     default_points,
 )
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.attacks import Attack
 
 Size = Literal["cpu", "lab", "paper"]
 SIZES: tuple[Size, ...] = get_args(Size)
@@ -412,8 +424,10 @@ class Study(StudySettings):
         return frozenset((*(arm.labels for arm in self.arms), *tested))
 
     @property
-    def attacks(self) -> list[Attack]:
+    def attacks(self) -> "list[Attack]":
         """FGSM at every bound, then PGD at every bound, in steps of a quarter of it."""
+        from sfumato.evaluation.attacks import Attack
+
         return [
             *(Attack("fgsm", bound) for bound in self.fgsm),
             *(
@@ -426,6 +440,14 @@ class Study(StudySettings):
         """How one network is trained."""
         rate = self.learning_rates.get(network, self.training.learning_rate)
         return replace(self.training, network=network, seed=seed, learning_rate=rate)
+
+
+def own_options(given: Own) -> ReadOptions:
+    """How judgments of one's own are read."""
+    return ReadOptions(
+        classes=given.classes or None,
+        question_file=Path(given.question) if given.question else None,
+    )
 
 
 def shipped_names() -> list[str]:

@@ -22,8 +22,7 @@ from sfumato.provenance import fingerprint_file, to_json
 from sfumato.reporting.text import count, interval, number
 from sfumato.scores import Estimate, Estimates
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.sources import own_options
-from sfumato.studies.study import OWN_FILES
+from sfumato.studies.study import OWN_FILES, own_options
 
 ANSWERS_SHOWN = 5
 """Answers that are shown of a file."""

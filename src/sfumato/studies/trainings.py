@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from sfumato.errors import DataError
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
-from sfumato.learn.fit import kept_weights
 from sfumato.learn.folds import (
     Split,
     class_of,
@@ -19,11 +19,12 @@ from sfumato.learn.folds import (
     stratified_split,
 )
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
-from sfumato.learn.train import Weights
 from sfumato.studies.arms import target_of
-from sfumato.studies.cell import pretrain, train_and_test
 from sfumato.studies.data import MAJORITY, StudyData, Target, TestSet, TrainingKey, TrainingRun
 from sfumato.studies.study import Arm, Study, TestSpec
+
+if TYPE_CHECKING:
+    from sfumato.learn.train import Weights
 
 LEARNT_SAMPLE = 500
 """How many items that were trained on are tested, where a study asks for them (C3)."""
@@ -147,8 +148,10 @@ def _tested_items(spec: TestSpec, data: StudyData, split: Split) -> tuple[str, .
             return data.parts.get(name)
 
 
-def training_cell(data: StudyData, run: TrainingRun, start: Weights | None) -> Cell:
+def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") -> Cell:
     """One training as a cell of a sweep."""
+    from sfumato.studies.cell import train_and_test
+
     study, key = data.study, run.key
     fold = f", fold {key.fold}" if study.folds > 1 else ""
     inputs = {
@@ -189,8 +192,11 @@ def _needed(target: Target, split: Split) -> Target:
     return target
 
 
-def pretrained_weights(data: StudyData, sweep: Sweep) -> dict[str, Weights]:
+def pretrained_weights(data: StudyData, sweep: Sweep) -> "dict[str, Weights]":
     """One network of each kind, which all arms and seeds go on from; none without pretraining."""
+    from sfumato.learn.fit import kept_weights
+    from sfumato.studies.cell import pretrain
+
     study = data.study
     if study.pretraining is None:
         return {}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sfumato.errors import DataError
 from sfumato.labels.mixing import Curves, mixed_by_curves, mixed_rows
 from sfumato.learn.mixing import (
-    Mixing,
     clamped_weights,
     draw_coefficients,
     entropy,
@@ -24,6 +23,7 @@ from sfumato.learn.mixing import (
     mix_targets,
     mixed_loss,
 )
+from sfumato.learn.recipe import Mixing
 
 logits_of = st.integers(0, 999).map(
     lambda seed: 10 ** (seed % 3) * torch.randn(6, 5, generator=torch.Generator().manual_seed(seed))

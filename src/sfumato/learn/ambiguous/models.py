@@ -15,8 +15,9 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples, as_tensor, best_device, probabilities, repeatable
 from sfumato.learn.folds import Split
 from sfumato.learn.networks import NETWORKS, ImageShape
+from sfumato.learn.recipe import Recipe
 from sfumato.learn.targets import fixed_targets
-from sfumato.learn.train import DivergenceError, Recipe, train
+from sfumato.learn.train import DivergenceError, train
 
 # Turn images into a latent space, and points of it back into images: a small VAE.
 #

@@ -1,39 +1,25 @@
 """Turn the name of a network into the network, with the initial weights of a seed.
 
-Every network has a ``body`` and a linear ``head``; ``features`` gives what the head reads.
+Every network has a ``body`` and a linear ``head``; ``features`` gives what the head reads. The
+table of networks can be read without torch, which only making one needs.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError
-from sfumato.learn.networks.blocks import ImageShape, Network, features
-from sfumato.learn.networks.models import (
-    cnn,
-    densenet_bc_100,
-    ffn,
-    lenet,
-    logistic,
-    preact_164,
-    preact_resnet,
-    pyramidnet_110_270,
-    resnet,
-    resnet_34a,
-    resnet_50,
-    resnext_29,
-    shake_shake_26,
-    vgg_11,
-    vgg_15,
-    wide_resnet,
-)
-from sfumato.names import find
+from sfumato.names import find, load_name
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from sfumato.learn.networks.blocks import ImageShape, Network, features
 
 __all__ = [
     "NETWORKS",
@@ -46,6 +32,15 @@ __all__ = [
     "save_weights",
 ]
 
+_BLOCKS = ("ImageShape", "Network", "features")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _BLOCKS:
+        return load_name(f"sfumato.learn.networks.blocks:{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
 # Turn the weights of a network into a safetensors file, and such a file into weights.
 
 
@@ -54,6 +49,9 @@ def save_weights(network: nn.Module, path: Path) -> None:
 
     The file appears whole or not at all: it is written under another name and then renamed.
     """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
     part = path.with_name(f".{path.name}.part")
@@ -96,6 +94,9 @@ def load_weights(network: nn.Module, path: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
     if not path.is_file():
         raise DataError(f"There is no file of weights {path}.")
     try:
@@ -141,16 +142,22 @@ class NetworkKind:
 
 DIGIT: ImageShape = (28, 28, 1)
 
+
+def _build(model: str, classes: int, image_shape: ImageShape, **settings: Any) -> Network:
+    """The network that a function of ``models`` makes."""
+    return load_name(f"sfumato.learn.networks.models:{model}")(classes, image_shape, **settings)
+
+
 NETWORKS: dict[str, NetworkKind] = {
     "logistic": NetworkKind(
-        build=logistic,
+        build=partial(_build, "logistic"),
         about="Logistic regression.",
         parameters=7_850,
         image_shape=DIGIT,
         smallest_side=1,
     ),
     "simple-ffn": NetworkKind(
-        build=partial(ffn, hidden=(128,)),
+        build=partial(_build, "ffn", hidden=(128,)),
         about="One hidden layer of 128 units.",
         parameters=101_899,
         rows=("S4-17", "S4-20"),
@@ -159,7 +166,7 @@ NETWORKS: dict[str, NetworkKind] = {
         smallest_side=1,
     ),
     "deeper-ffn": NetworkKind(
-        build=partial(ffn, hidden=(256, 128)),
+        build=partial(_build, "ffn", hidden=(256, 128)),
         about="Two hidden layers of 256 and 128 units.",
         parameters=235_275,
         rows=("S4-18",),
@@ -168,7 +175,7 @@ NETWORKS: dict[str, NetworkKind] = {
         smallest_side=1,
     ),
     "lenet": NetworkKind(
-        build=lenet,
+        build=partial(_build, "lenet"),
         about="LeNet-5 with ReLU and max-pooling, its first convolution padded.",
         parameters=61_791,
         rows=("S4-19",),
@@ -177,113 +184,113 @@ NETWORKS: dict[str, NetworkKind] = {
         smallest_side=12,
     ),
     "vgg_15_BN_64": NetworkKind(
-        build=vgg_15,
+        build=partial(_build, "vgg_15"),
         about="VGG with 13 convolutions, batch normalisation and one linear layer.",
         parameters=14_728_266,
         rows=("S0-15", "S1-40"),
         smallest_side=32,
     ),
     "resnet_basic_110": NetworkKind(
-        build=partial(resnet, depth=110),
+        build=partial(_build, "resnet", depth=110),
         about="ResNet-110 with basic blocks and projecting shortcuts.",
         parameters=1_730_714,
         rows=("S0-16", "S1-40"),
     ),
     "wrn_28_10": NetworkKind(
-        build=partial(wide_resnet, depth=28, width=10),
+        build=partial(_build, "wide_resnet", depth=28, width=10),
         about="Wide ResNet 28-10 without dropout.",
         parameters=36_479_194,
         rows=("S0-17", "S1-40"),
     ),
     "resnet_preact_bottleneck_164": NetworkKind(
-        build=preact_164,
+        build=partial(_build, "preact_164"),
         about="Pre-activation ResNet-164 with bottlenecks.",
         parameters=1_619_290,
         rows=("S0-18",),
     ),
     "resnext_29_8x64d": NetworkKind(
-        build=resnext_29,
+        build=partial(_build, "resnext_29"),
         about="ResNeXt-29 with 8 groups of 64 channels.",
         parameters=34_426_698,
         rows=("S0-19",),
     ),
     "densenet_BC_100_12": NetworkKind(
-        build=densenet_bc_100,
+        build=partial(_build, "densenet_bc_100"),
         about="DenseNet-BC of 100 layers that add 12 channels each.",
         parameters=769_162,
         rows=("S0-20", "S1-40"),
     ),
     "pyramidnet_basic_110_270": NetworkKind(
-        build=pyramidnet_110_270,
+        build=partial(_build, "pyramidnet_110_270"),
         about="PyramidNet-110 with basic blocks, widening by 270 channels.",
         parameters=28_485_477,
         rows=("S0-21",),
         side_multiple=4,
     ),
     "shake_shake_26_2x64d_SSI_cutout16": NetworkKind(
-        build=shake_shake_26,
+        build=partial(_build, "shake_shake_26"),
         about="Shake-Shake-26 with two paths of 64 channels, mixed at random for each image.",
         parameters=11_709_514,
         rows=("S0-22", "S1-40"),
         cutout=16,
     ),
     "resnet-34a": NetworkKind(
-        build=resnet_34a,
+        build=partial(_build, "resnet_34a"),
         about="The ResNet-34A of Uma et al.: in fact 44 layers, with zero-padded shortcuts.",
         parameters=660_170,
         rows=("S2-41",),
     ),
     "resnet-50": NetworkKind(
-        build=resnet_50,
+        build=partial(_build, "resnet_50"),
         about="ResNet-50 with a stem for small images.",
         parameters=23_520_842,
         rows=("S2-42",),
         smallest_side=16,
     ),
     "vgg-11": NetworkKind(
-        build=vgg_11,
+        build=partial(_build, "vgg_11"),
         about="VGG-11 with batch normalisation and one linear layer.",
         parameters=9_231_114,
         rows=("S2-43",),
         smallest_side=32,
     ),
     "preact-resnet-18": NetworkKind(
-        build=partial(preact_resnet, blocks=(2, 2, 2, 2)),
+        build=partial(_build, "preact_resnet", blocks=(2, 2, 2, 2)),
         about="Pre-activation ResNet-18 of the mixup code.",
         parameters=11_171_274,
         rows=("S2-44",),
         smallest_side=16,
     ),
     "preact-resnet-34": NetworkKind(
-        build=partial(preact_resnet, blocks=(3, 4, 6, 3)),
+        build=partial(_build, "preact_resnet", blocks=(3, 4, 6, 3)),
         about="Pre-activation ResNet-34, of the blocks of the mixup code.",
         parameters=21_279_434,
         rows=("S2-45",),
         smallest_side=16,
     ),
     "cnn-3": NetworkKind(
-        build=cnn,
+        build=partial(_build, "cnn"),
         about="Three convolutions with pools, a quarter of ResNet-8's work.",
         parameters=26_266,
         smallest_side=16,
     ),
     "resnet-8": NetworkKind(
-        build=partial(resnet, depth=8),
+        build=partial(_build, "resnet", depth=8),
         about="The smallest ResNet: one basic block a stage.",
         parameters=78_042,
     ),
     "resnet-20": NetworkKind(
-        build=partial(resnet, depth=20),
+        build=partial(_build, "resnet", depth=20),
         about="ResNet-20 with basic blocks and projecting shortcuts.",
         parameters=272_474,
     ),
     "wrn-16-1": NetworkKind(
-        build=partial(wide_resnet, depth=16, width=1),
+        build=partial(_build, "wide_resnet", depth=16, width=1),
         about="Wide ResNet 16-1: pre-activation, no wider than a ResNet.",
         parameters=175_066,
     ),
     "wrn-16-2": NetworkKind(
-        build=partial(wide_resnet, depth=16, width=2),
+        build=partial(_build, "wide_resnet", depth=16, width=2),
         about="Wide ResNet 16-2.",
         parameters=691_674,
     ),
@@ -298,12 +305,16 @@ def build_network(
     ``image_shape`` is (height, width, channels). The same seed gives the same weights; torch's
     global generators are left as they were. A generator given as ``seed`` moves on by one draw.
 
+    >>> import torch
     >>> network = build_network("lenet", classes=10, image_shape=(28, 28, 1), seed=0)
     >>> network(torch.zeros(5, 1, 28, 28)).shape
     torch.Size([5, 10])
+    >>> from sfumato.learn.networks.blocks import features
     >>> features(network, torch.zeros(5, 1, 28, 28)).shape
     torch.Size([5, 84])
     """
+    import torch
+
     kind = find(NETWORKS, name, what="network")
     _check(name, kind, classes=classes, image_shape=image_shape)
     if isinstance(seed, torch.Generator):

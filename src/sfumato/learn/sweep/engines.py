@@ -18,13 +18,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from sfumato.errors import DataError, MissingPackage, SfumatoError
+from sfumato.errors import DataError, SfumatoError, missing_package
 from sfumato.learn.sweep.cell import Cell, CellResult, function_name
 from sfumato.learn.sweep.store import EncodedCell, encode
-
-INSTALL = (
-    "{} is needed to run sweeps and is not installed. Install it: pip install 'sfumato[cluster]'"
-)
 
 TRIES_TOGETHER = 2
 """How often a cell runs beside others before it runs alone."""
@@ -77,7 +73,7 @@ def on_cores(cells: Mapping[str, Cell], workers: int | None) -> Iterator[tuple[s
     try:
         import joblib
     except ImportError:
-        raise MissingPackage(INSTALL.format("joblib")) from None
+        raise missing_package("Training on several cores", "joblib", "learn") from None
     workers = workers or joblib.cpu_count()
     # Joblib replaces a process that has grown between two cells. Nothing is lost by that, and
     # processes that keep what they free grow on purpose.
@@ -107,7 +103,7 @@ def on_cluster(cells: Mapping[str, Cell], scheduler: str) -> Iterator[tuple[str,
         import dask
         from distributed import as_completed
     except ImportError:
-        raise MissingPackage(INSTALL.format("Dask")) from None
+        raise missing_package("Training on a cluster", "dask", "cluster") from None
     names: dict[str, str] = {}  # Dask's key to fingerprint
     refused: dict[str, Outcome] = {}
 

@@ -1,15 +1,12 @@
 """Draw how something moves or is spread: over epochs, seconds, annotators, entropies."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from sfumato.reporting.draw import (
@@ -35,6 +32,11 @@ from sfumato.reporting.draw import (
     written,
 )
 from sfumato.scores import metric_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
 
 VALUE: dict[str, Kind] = {"metric": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER}
 INTERVAL = ("low", "high")
@@ -72,6 +74,8 @@ def convergence(
     title: str = "How far predictions still move",
 ) -> Drawing:
     """Jensen-Shannon divergence between one epoch's predictions and the next (S4-33, S4-51)."""
+    from matplotlib.ticker import MaxNLocator
+
     needed: dict[str, Kind] = {
         "arm": TEXT, "network": TEXT, "epoch": NUMBER, "jsd": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
@@ -105,6 +109,8 @@ def learning_curves(
     title: str = "Loss while training",
 ) -> Drawing:
     """Training loss and, as a thick line, validation loss of every seed (S4-T5)."""
+    from matplotlib.ticker import MaxNLocator
+
     needed: dict[str, Kind] = {
         "arm": TEXT, "network": TEXT, "seed": NUMBER, "epoch": NUMBER, "loss": NUMBER,
         "validation_loss": NUMBER,
@@ -256,6 +262,8 @@ def _ringed(part: pl.DataFrame) -> list[int]:
 
 def _logarithmic(axes: Axes, x: NDArray[np.float64]) -> None:
     """With the numbers 1, 2, 5, 10 … written out rather than as powers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     if (x > 0).any():
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -282,6 +290,8 @@ def _curves(found: pl.DataFrame, x: str, *, by: Sequence[str], xlabel: str) -> t
 
     Bands of many arms hide each other: then intervals are thin bars, a little beside each other.
     """
+    from matplotlib.ticker import MaxNLocator
+
     parts = groups(found, *by)
     known = styles(found["arm"])
     beside = not _few_arms(parts) and _has_intervals(found)
@@ -424,6 +434,8 @@ def seconds_against_entropy(
     title: str = "Do people take longer where they disagree?",
 ) -> Drawing:
     """Response time of an item against the entropy of its label (S4-49)."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     needed: dict[str, Kind] = {"item": TEXT, "seconds": NUMBER, "entropy": NUMBER}
     found = check_columns(table, needed, what="response times")
     figure, axes = panels(1, height=3.1)
@@ -574,6 +586,8 @@ def _histograms(
 
 
 def _scale(colour: Numbers) -> Normalize:
+    from matplotlib.colors import Normalize
+
     known = colour[np.isfinite(colour)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     return Normalize(low, high if high > low else low + 1)
@@ -607,6 +621,8 @@ def _cloud(
 
 
 def _colour_bar(figure: Figure, axes: list[Axes], scale: Normalize, text: str) -> None:
+    from matplotlib.cm import ScalarMappable
+
     bar = figure.colorbar(ScalarMappable(scale, SCALE), ax=axes, shrink=0.85, pad=0.02, aspect=30)
     bar.set_label(text, size=SMALL, color=INK)
     bar.ax.tick_params(labelsize=SMALL, colors=INK)

@@ -1,12 +1,12 @@
 """Draw items as people would look at them: the image, and bars of who believes what."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.gridspec import SubplotSpec
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
@@ -34,6 +34,11 @@ from sfumato.reporting.draw import (
     written,
 )
 from sfumato.reporting.text import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
 
 Image = NDArray[np.generic]  # (height, width) or (height, width, channels)
 Images = Mapping[str, Image]
@@ -98,6 +103,8 @@ def contact_sheet(
     title: str = "Items chosen",
 ) -> Drawing:
     """Images alone, ten in a row, in the order of the column ``item`` (S1-F11, S1-F12)."""
+    from matplotlib.figure import Figure
+
     found = check_columns(table, {"item": TEXT}, what="a contact sheet")
     columns = min(10, found.height)
     rows = -(-found.height // columns)
@@ -146,6 +153,8 @@ def _said(bars: pl.DataFrame) -> str:
 
 
 def _gallery(found: pl.DataFrame, images: Images, texts: Mapping[str, str]) -> Figure:
+    from matplotlib.figure import Figure
+
     items = list(dict.fromkeys(found["item"]))
     known = styles(found["source"])
     columns = min(2, len(items))
@@ -220,6 +229,8 @@ def mix_gallery(
     ``answers`` has a row an answer, mixes in order of appearance, at most 12 of them; a dot is as
     far left as a person saw the left image, and the darker the surer they were.
     """
+    from matplotlib.figure import Figure
+
     needed: dict[str, Kind] = {
         "mix": TEXT, "first_item": TEXT, "second_item": TEXT, "first_class": TEXT,
         "second_class": TEXT, "shown": NUMBER, "perceived": NUMBER, "confidence": NUMBER,

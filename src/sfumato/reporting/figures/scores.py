@@ -1,15 +1,13 @@
 """Draw scores and differences: dots with intervals, bars by group, tables as coloured cells."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from sfumato.reporting.draw import (
@@ -40,6 +38,11 @@ from sfumato.reporting.draw import (
 )
 from sfumato.reporting.text import number, over_text
 from sfumato.scores import metric_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 SCORE = {
     "metric": TEXT,
@@ -289,6 +292,8 @@ def _hold_against(
 
 
 def _say_panel(axes: Axes, part: pl.DataFrame) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     metric = part["metric"][0]
     axes.set_xlabel(written(metric_words(metric).axis, 60))
     where = [f"against {part['against'][0]}"] if part["against"][0] else []
@@ -418,6 +423,8 @@ def _grouped(
     by: Sequence[str],
     mark: Literal["bars", "dots"],
 ) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
     parts = groups(found, *by)
     names = list(dict.fromkeys(found[rows]))
     known = styles(found[series])

@@ -19,7 +19,6 @@ from sfumato.evaluation.cartography import (
 )
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
-from sfumato.learn.targets import distil
 from sfumato.scores import Estimate
 from sfumato.studies.data import Findings, Predictions, StudyData
 from sfumato.studies.measures.doubt import UNSURE, signals_of
@@ -37,6 +36,8 @@ MODELS = 3
 def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
     """Pictures with people's and models' bars: the most doubtful ones, and those where only the
     first guess agrees; kinds of interest among what was learnt."""
+    from sfumato.learn.targets import distil
+
     if not predictions.runs:
         return Findings()
     study, part = data.study, data.study.tests[0].part
