@@ -1,5 +1,7 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +15,15 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
 
 ITEMS = ("a", "b", "c", "d")
-HUMAN = LabelSet(ITEMS, ("cat", "dog"), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
-MODEL = LabelSet(ITEMS, ("cat", "dog"), [[0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.1, 0.9]])
-WITH_NONE = LabelSet(
+
+
+def label_set(items: Sequence[str], classes: Sequence[str], rows: Any) -> LabelSet:
+    return LabelSet(tuple(items), tuple(classes), np.array(rows, dtype=np.float64))
+
+
+HUMAN = label_set(ITEMS, ("cat", "dog"), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
+MODEL = label_set(ITEMS, ("cat", "dog"), [[0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.1, 0.9]])
+WITH_NONE = label_set(
     (*ITEMS, "e"),
     ("cat", "dog", "none of these"),
     [[0.8, 0, 0.2], [0.6, 0.2, 0.2], [0.25, 0.75, 0], [0, 1, 0], [0, 0, 1]],
@@ -76,7 +84,7 @@ def test_ids_may_be_numbers() -> None:
 
 
 def test_extra_class_of_the_labels_is_left_out_and_told() -> None:
-    model = LabelSet((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
+    model = label_set((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
 
     found = evaluate(WITH_NONE, {"ours": model}, metrics=["total_variation"], draws=5, strata=())
 
@@ -94,7 +102,7 @@ def test_extra_class_of_the_labels_is_left_out_and_told() -> None:
 
 
 def test_extra_class_may_count_as_zero_or_be_refused() -> None:
-    model = LabelSet((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
+    model = label_set((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
 
     zero = evaluate(WITH_NONE, model, metrics=["total_variation"], unshared="zero", draws=5)
 
@@ -106,7 +114,7 @@ def test_extra_class_may_count_as_zero_or_be_refused() -> None:
 
 
 def test_class_of_a_model_that_people_were_not_asked_about_is_left_out() -> None:
-    model = LabelSet(ITEMS, ("cat", "dog", "bat"), [[0.4, 0.1, 0.5], *([[0.5, 0.5, 0]] * 3)])
+    model = label_set(ITEMS, ("cat", "dog", "bat"), [[0.4, 0.1, 0.5], *([[0.5, 0.5, 0]] * 3)])
 
     found = evaluate(HUMAN, {"ours": model}, metrics=["kl"], draws=5)
 
@@ -115,21 +123,21 @@ def test_class_of_a_model_that_people_were_not_asked_about_is_left_out() -> None
 
 
 def test_names_that_differ_on_both_sides_are_refused_unless_told() -> None:
-    model = LabelSet(ITEMS, ("cat", "fox", "dog"), [[0.4, 0.1, 0.5]] * 4)
-    human = LabelSet(ITEMS, ("cat", "dog", "fxo"), [[0.5, 0.25, 0.25]] * 4)
+    model = label_set(ITEMS, ("cat", "fox", "dog"), [[0.4, 0.1, 0.5]] * 4)
+    human = label_set(ITEMS, ("cat", "dog", "fxo"), [[0.5, 0.25, 0.25]] * 4)
 
     with pytest.raises(DataError, match=r"'fxo' is in the labels only and 'fox' is in ours only"):
         evaluate(human, {"ours": model})
     found = evaluate(human, {"ours": model}, unshared="leave out", draws=5)
     assert found.labels.classes == ("cat", "dog")
-    few = LabelSet(ITEMS, ("cat", "fox"), [[0.5, 0.5]] * 4)
+    few = label_set(ITEMS, ("cat", "fox"), [[0.5, 0.5]] * 4)
     with pytest.raises(DataError, match="1 classes in common, and at least two are needed"):
         evaluate(human, few, unshared="leave out")
 
 
 def test_models_of_different_classes_are_compared_on_what_all_share() -> None:
-    whole = LabelSet((*ITEMS, "e"), WITH_NONE.classes, [[0.4, 0.4, 0.2]] * 5)
-    part = LabelSet((*ITEMS, "e"), ("cat", "dog"), [[0.5, 0.5]] * 5)
+    whole = label_set((*ITEMS, "e"), WITH_NONE.classes, [[0.4, 0.4, 0.2]] * 5)
+    part = label_set((*ITEMS, "e"), ("cat", "dog"), [[0.5, 0.5]] * 5)
 
     found = evaluate(WITH_NONE, {"whole": whole, "part": part}, metrics=["kl"], draws=5, strata=())
 
@@ -146,13 +154,13 @@ def test_original_labels_reach_every_metric_that_asks_what_is_right() -> None:
     assert value(found, "top2_accuracy", against="original") == 1
     assert value(found, "accuracy", against="original") == 1
     assert value(found, "worst_class_accuracy", against="original") == 1
-    truth = LabelSet(ITEMS, ("cat", "dog"), [[1, 0], [1, 0], [1, 0], [0, 1]])
+    truth = label_set(ITEMS, ("cat", "dog"), [[1, 0], [1, 0], [1, 0], [0, 1]])
     expected = METRICS["brier"].overall(truth, MODEL)
     assert value(found, "brier", against="original") == pytest.approx(expected)
 
 
 def test_original_class_that_is_not_shared_leaves_the_item_out() -> None:
-    model = LabelSet((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
+    model = label_set((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
     original = {"item": WITH_NONE.items, "label": ["none of these", "cat", "dog", "dog", "dog"]}
 
     found = evaluate(WITH_NONE, model, original=original, metrics=["accuracy"], draws=5)

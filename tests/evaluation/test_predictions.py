@@ -1,7 +1,6 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,8 @@ from scipy.special import log_softmax
 
 from sfumato.errors import DataError
 from sfumato.evaluation.predictions import (
+    Kind,
+    LoadedPredictions,
     WrongKind,
     load_predictions,
     other_class_order,
@@ -249,12 +250,12 @@ def test_history_beside_a_file_that_is_no_history_is_ignored(tmp_path: Path) -> 
     ]
 
 
-def loaded(folder: Path, content: str, name: str = "model.csv", **settings: object) -> Any:
+def loaded(
+    folder: Path, content: str, name: str = "model.csv", kind: Kind = "probabilities"
+) -> LoadedPredictions:
     path = folder / name
     path.write_bytes(content.encode())
-    return load_predictions(
-        path, name=name, classes=CLASSES, items=("a", "b"), **{"kind": "probabilities", **settings}
-    )
+    return load_predictions(path, name=name, classes=CLASSES, items=("a", "b"), kind=kind)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +434,7 @@ def test_rounding_is_said_once_with_its_count(tmp_path: Path) -> None:
         "model.csv: 2 of 2 rows are rounded to 3 decimals and do not sum to one (0.999 to 1.001); "
         "divided by their sums.",
     )
-    assert "3 decimals" in found.labels.provenance[-1].settings["rounded"]
+    assert "3 decimals" in str(found.labels.provenance[-1].settings["rounded"])
 
 
 def test_what_cannot_be_predictions_is_named() -> None:

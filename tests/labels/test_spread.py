@@ -16,9 +16,11 @@ def crowds(draw: st.DrawFn) -> CrowdLabels:
     hard = draw(st.booleans())
     rows = rng.dirichlet(np.full(classes, 0.5), len(item))
     probs = np.eye(classes)[rows.argmax(axis=1)] if hard else rows
-    names = [tuple(f"{what}{place}" for place in range(count)) for what, count in
-             (("i", items), ("p", people), ("c", classes))]  # fmt: skip
-    return CrowdLabels(*names, item, person, probs)
+    names = [
+        tuple(f"{what}{place}" for place in range(count))
+        for what, count in (("i", items), ("p", people), ("c", classes))
+    ]
+    return CrowdLabels(names[0], names[1], names[2], item, person, probs)
 
 
 @given(crowds())

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from sfumato.reporting.page import Page, Table, render
 CLASSES = ["cat", "dog", "<frog>"]
 
 
-def votes(rows: list[tuple[str, str | None, object]], kind: str = "choose-one") -> Judgments:
+def votes(rows: Sequence[tuple[str, str | None, object]], kind: str = "choose-one") -> Judgments:
     table = pl.DataFrame(
         {
             "item": [row[0] for row in rows],
