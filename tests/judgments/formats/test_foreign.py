@@ -13,9 +13,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats import read
+from sfumato.judgments import formats
 from sfumato.judgments.formats.reading import UnclearSource
 from sfumato.judgments.judgments import Judgments
+
+
+def read(source: Any, *said: Any, **options: Any) -> Judgments:
+    """What is read, which is judgments here."""
+    found = formats.read(source, *said, **options)
+    assert isinstance(found, Judgments)
+    return found
+
 
 Vote = tuple[str, str | None, str]
 
