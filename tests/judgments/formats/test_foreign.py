@@ -13,9 +13,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats import read
+from sfumato.judgments import formats
 from sfumato.judgments.formats.reading import UnclearSource
 from sfumato.judgments.judgments import Judgments
+
+
+def read(source: Any, *said: Any, **options: Any) -> Judgments:
+    """What is read, which is judgments here."""
+    found = formats.read(source, *said, **options)
+    assert isinstance(found, Judgments)
+    return found
+
 
 Vote = tuple[str, str | None, str]
 
@@ -362,6 +370,12 @@ OTHER: dict[str, tuple[str, str]] = {
         json.dumps({"info": {"year": 2017}, "images": [{"id": 1}], "annotations": [{"bbox": [1]}]}),
         "nested JSON of another kind",
     ),
+    "coco.json": (
+        json.dumps(
+            {"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 3, "iscrowd": 0}]}
+        ),
+        "nested JSON of another kind",
+    ),
     "vectors.json": (json.dumps({"a": [[0.1, 0.9]], "b": [[0.4, 0.6]]}), "nested JSON"),
     "lists.json": (json.dumps([[1, 2], [3]]), "a list of lists"),
     "several.csv": (
@@ -419,6 +433,12 @@ def test_two_columns_that_fit_equally_well_are_named() -> None:
     assert votes(read(rows, answer="category"))[0] == ("1", "a", "y")
     with pytest.raises(UnclearSource, match=r"no column 'lable'.*Did you mean 'label'"):
         read(rows, answer="lable")
+
+
+def test_the_only_column_left_is_the_item() -> None:
+    rows = [{"movie": 1, "user": who, "rating": n} for n, who in enumerate("abc")]
+
+    assert {item for item, _, _ in votes(read(rows))} == {"1"}
 
 
 def test_unused_columns_empty_rows_and_spaces_are_told(tmp_path: Path) -> None:

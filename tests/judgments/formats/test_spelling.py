@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -7,10 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.judgments.formats import read
+from sfumato.judgments import formats
 from sfumato.judgments.formats.spelling import read_renames, similar_classes
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
+
+
+def read(source: Any, *said: Any, **options: Any) -> Judgments:
+    """What is read, which is judgments here."""
+    found = formats.read(source, *said, **options)
+    assert isinstance(found, Judgments)
+    return found
 
 
 def answered(*labels: str) -> Judgments:

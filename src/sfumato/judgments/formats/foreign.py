@@ -187,6 +187,7 @@ def _without_empty_rows(rows: Rows, file: str) -> Rows:
 def _read_long(
     rows: Rows, columns: Columns, options: ReadOptions, file: str, inputs: Mapping[str, str]
 ) -> Judgments:
+    columns = _only_column_left(rows.table, columns)
     item, answer = columns.get("item"), columns.get("answer")
     if answer is None:
         raise UnclearSource(
@@ -212,6 +213,15 @@ def _read_long(
     return _judged(
         replace(rows, table=table, remarks=(*rows.remarks, *noted)), None, options, file, (step,)
     )
+
+
+def _only_column_left(table: pl.DataFrame, columns: Columns) -> Columns:
+    """The item is the one column that is nothing else, whatever it is called."""
+    left = [name for name in table.columns if name not in columns.named.values()]
+    known = {"annotator", "answer"} <= columns.named.keys()
+    if columns.get("item") is not None or not known or len(left) != 1:
+        return columns
+    return Columns({**columns.named, "item": left[0]}, (*columns.guessed, "item"))
 
 
 def _judged(

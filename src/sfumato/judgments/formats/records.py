@@ -221,7 +221,9 @@ def _from_object(held: Sequence[tuple[int, str, Any]], options: ReadOptions, fil
             return _from_columns({name: value for _, name, value in held}, options)
         if all(_is_plain(inner) for value in values for inner in value):
             return _from_lists(held, file)
-        if all(isinstance(inner, dict) for value in values for inner in value):
+        records = [inner for value in values for inner in value]
+        fields = {frozenset(inner) for inner in records if isinstance(inner, dict)}
+        if _all(dict, records) and (len(held) == 1 or len(fields) == 1):
             return _from_records(_inner_records(held), options, file, [])
     raise DataError(
         f"{file} is nested JSON of another kind: {_sketch(held)}. Expected records, or answers as "

@@ -366,7 +366,7 @@ def _share_words(table: pl.DataFrame, columns: Sequence[str]) -> list[str]:
             counts = held[name].rename({held[name].columns[0]: "word"})
             total = int(counts["times"].sum())
             common = int(counts.filter(pl.col("word").is_in(shared.to_list()))["times"].sum())
-            if common >= 0.8 * total:
+            if total and common >= 0.5 * total:
                 fits.append(name)
         if fits == kept:
             return kept
