@@ -144,7 +144,7 @@ def test_other_learners_get_one_copy_per_class_with_mass() -> None:
     class Remembering(GaussianNB):
         def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Remembering":
             self.seen_ = (np.array(X), np.array(y), sample_weight)
-            return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]
+            return super().fit(X, y, sample_weight)
 
     X = np.array([[0.0], [1.0], [2.0]])
     probs = np.array([[0.5, 0.5, 0], [0, 0, 1], [0.25, 0, 0.75]])
