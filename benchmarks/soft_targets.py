@@ -5,9 +5,10 @@
 Rows of 20 features and dense distributions over 100 classes (made up, seeded). Every run is a
 process of its own that measures its fit alone: *CPU seconds* without imports and without making
 the data, *peak memory* of the whole process. The copies are made inside the fit, as a user would
-have to. A process that asks for more than the limit is reported as such: what it would have needed
-is not known, so ratios are then lower bounds (marked ≥). Boosters grow two trees per class
-on one thread; logistic regression runs until it is done, which on our side is the exact optimum.
+have to. A process that asks for more address space than the limit is reported as such: its time and
+what it would have needed are not known, and ≥ is the limit over our resident peak.
+Boosters grow two trees per class on one thread; logistic regression runs until it is done, which
+on our side is the exact optimum.
 """
 
 import argparse

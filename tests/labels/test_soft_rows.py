@@ -1,5 +1,7 @@
 """Targets of any form become rows of mass."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,7 +14,7 @@ from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.soft_rows import cross_entropy_rows, ids_of, read_rows, split_ids
 
-LABELS = LabelSet(("a", "b", "c"), ("cat", "dog"), [[0.75, 0.25], [0, 1], [0.5, 0.5]])
+LABELS = LabelSet(("a", "b", "c"), ("cat", "dog"), np.array([[0.75, 0.25], [0, 1], [0.5, 0.5]]))
 
 
 def distributions(rows: int, classes: int, seed: int) -> NDArray[np.float64]:
@@ -56,7 +58,12 @@ def test_names_of_pandas_columns_stay_what_they_are() -> None:
 
 def test_judgments_of_one_item_are_one_row_that_counts_as_many() -> None:
     crowd = CrowdLabels(
-        ("a", "b", "c"), ("p", "q"), ("cat", "dog"), [0, 0, 2], [0, 1, 0], [[1, 0], [0, 1], [1, 0]]
+        ("a", "b", "c"),
+        ("p", "q"),
+        ("cat", "dog"),
+        np.array([0, 0, 2]),
+        np.array([0, 1, 0]),
+        np.eye(2)[[0, 1, 0]],
     )
 
     read = read_rows(crowd)
@@ -66,7 +73,9 @@ def test_judgments_of_one_item_are_one_row_that_counts_as_many() -> None:
 
 
 def test_crowd_with_features_of_each_judgment_has_a_row_for_each() -> None:
-    crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
+    crowd = CrowdLabels(
+        ("a",), ("p", "q"), ("cat", "dog"), np.zeros(2, int), np.arange(2), np.eye(2)
+    )
 
     assert read_rows(crowd, number=2).mass.tolist() == [[1, 0], [0, 1]]
 
@@ -80,8 +89,8 @@ def test_open_mass_is_shared_left_out_or_kept(nan: str) -> None:
     normal = read_rows(partial, unstated="normalise")
     any_of = read_rows(partial, unstated="any")
 
-    assert np.allclose(even.mass, [[0.5, 0.1, 0.2, 0.2], [0, 1, 0, 0], [0.5, 0.5, 0, 0]])
-    assert np.allclose(normal.mass, [[5 / 6, 1 / 6, 0, 0], [0, 1, 0, 0], [0.5, 0.5, 0, 0]])
+    assert np.allclose(even.mass, [[0.5, 0.1, 0.2, 0.2], [0.0, 1, 0, 0], [0.5, 0.5, 0, 0]])
+    assert np.allclose(normal.mass, [[5 / 6, 1 / 6, 0, 0], [0.0, 1, 0, 0], [0.5, 0.5, 0, 0]])
     assert any_of.open is not None and any_of.open_mass is not None
     assert np.allclose(any_of.open_mass, [0.4, 0, 1])
     assert any_of.open.tolist() == [[0, 0, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0]]
@@ -193,3 +202,15 @@ def test_cross_entropy_of_any_of_all_classes_is_nothing_and_of_one_the_log_loss(
 
     assert np.allclose(cross_entropy_rows(everything, probs), 0)
     assert np.allclose(cross_entropy_rows(one, probs), -np.log(probs[:, 0]))
+
+
+def test_items_bring_their_ids() -> None:
+    @dataclass
+    class Items:
+        ids: tuple[str, ...]
+        contents: NDArray[np.float64]
+
+    ids, rest = split_ids(Items(("b", "a"), np.eye(2)))
+
+    assert ids == ("b", "a")
+    assert (rest == np.eye(2)).all()

@@ -23,14 +23,14 @@ from sfumato.learn.soft_torch import (
     trainer_loss,
 )
 
-LABELS = LabelSet(("a", "b", "c"), ("cat", "dog"), [[0.75, 0.25], [0, 1], [0.5, 0.5]])
+LABELS = LabelSet(("a", "b", "c"), ("cat", "dog"), np.array([[0.75, 0.25], [0, 1], [0.5, 0.5]]))
 CROWD = CrowdLabels(
     ("a", "b"),
     ("p", "q"),
     ("cat", "dog"),
-    [0, 0, 1],
-    [0, 1, 0],
-    [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]],
+    np.array([0, 0, 1]),
+    np.array([0, 1, 0]),
+    np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]),
 )
 
 

@@ -8,7 +8,7 @@ features, so that both are joined by id where both have ids.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, assert_never, get_args
+from typing import Any, Literal, Protocol, assert_never, get_args, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,19 @@ Unstated = Literal["even", "any", "normalise"]
 - "any": any of them is right: the loss is −log of their probabilities' sum;
 - "normalise": it is left out, and what is stated is divided by its sum (a set: as "even").
 """
+
+
+@runtime_checkable
+class HasContents(Protocol):
+    """Items with their ids, one content per id."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id of each content."""
+
+    @property
+    def contents(self) -> Any:
+        """What is known of each item: a vector, an image."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +193,8 @@ def split_ids(
 ) -> tuple[tuple[str, ...] | None, Any]:
     """The ids among features, if there are any, and the features without them.
 
-    Ids are a column ``item`` of a table, an index of that name, the keys of a dict of rows, or
-    an index all of whose values are among ``known``.
+    Ids are a column ``item`` of a table, an index of that name, the keys of a dict of rows,
+    those of ``Items``, or an index all of whose values are among ``known``.
 
     >>> split_ids({"a": [1.0, 2.0], "b": [3.0, 4.0]})
     (('a', 'b'), array([[1., 2.],
@@ -191,6 +204,8 @@ def split_ids(
     """
     if issparse(features):  # one kind of sparse matrix is a dict
         return None, features
+    if isinstance(features, HasContents):
+        return tuple(map(str, features.ids)), features.contents
     if isinstance(features, Mapping):
         if ID_COLUMN not in features:
             return tuple(map(str, features)), np.array([*features.values()])
