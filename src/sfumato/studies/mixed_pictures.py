@@ -65,7 +65,7 @@ def write_mixed(
         _, height, width, _ = images.shape
         factor = side / max(height, width)
         size = (max(1, round(height * factor)), max(1, round(width * factor)))
-        images = resize(images, size)  # type: ignore[arg-type]
+        images = resize(images, size)
     (folder / "images").mkdir(parents=True)
     for name, image in zip(names, images, strict=True):
         grey = image.shape[2] == 1
