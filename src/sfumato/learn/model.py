@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from sfumato.learn.augment import Augmentation
     from sfumato.learn.examples import Examples
     from sfumato.learn.fit import Presentation
-    from sfumato.learn.train import Recipe, TrainedNetwork
+    from sfumato.learn.recipe import Augmentation, Recipe
+    from sfumato.learn.train import TrainedNetwork
 
 FORM = 1
 """The form of the files, counted up when it changes."""
@@ -375,7 +375,7 @@ def train(
     from sfumato.learn.examples import device_named
     from sfumato.learn.fit import Presentation
     from sfumato.learn.networks import NETWORKS
-    from sfumato.learn.train import Optimizer, Recipe
+    from sfumato.learn.recipe import Optimizer, Recipe
 
     if network is not None:
         find(NETWORKS, network, what="network")  # before anything is read
@@ -413,7 +413,7 @@ def _option(name: str, options: Any, what: str) -> Any:
 
 
 def _changes(augment: str | Sequence[str]) -> "tuple[Augmentation, ...]":
-    from sfumato.learn.augment import Augmentation
+    from sfumato.learn.recipe import Augmentation
 
     names = (augment,) if isinstance(augment, str) else augment
     return tuple(_option(name, Augmentation, "augmentation") for name in names)
