@@ -31,6 +31,8 @@ HEAVY_ONLY_IN: dict[str, set[str]] = {
     "uvicorn": {"elicit", "cli"},
     "sqlalchemy": {"elicit"},
     "sklearn": {"data", "learn"},
+    "lightgbm": {"learn"},
+    "xgboost": {"learn"},
     "typer": {"cli"},
     "rich": {"cli"},
 }

@@ -253,8 +253,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.check
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_run_and_print_what_the_page_shows(
-    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+    page: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # python blocks find what commands wrote
     text = page.read_text(encoding="utf-8")
     blocks = BLOCK.findall(text)
     if any("$SFUMATO_DATA" in body for _, body in blocks):

@@ -34,6 +34,8 @@ from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
 from sfumato.evaluation.metrics import METRICS, metric_named
+from sfumato.evaluation.models import Evaluation
+from sfumato.evaluation.models import evaluate as evaluate_models
 from sfumato.evaluation.trials import SEED_TESTS, paired_over_seeds
 from sfumato.judgments.comparisons import (
     COMPARISON_QUESTIONS,
@@ -44,6 +46,7 @@ from sfumato.judgments.comparisons import (
 from sfumato.judgments.formats import FORMATS, Readable, read, write
 from sfumato.judgments.formats.check import Contents
 from sfumato.judgments.formats.reading import ReadOptions
+from sfumato.judgments.formats.texts import DELIMITERS
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixed import Mix
 from sfumato.judgments.mixes import MixJudgments
@@ -81,6 +84,7 @@ from sfumato.planning.worlds import LABELS as WORLD_LABELS
 from sfumato.planning.worlds import draw_world, scores_of
 from sfumato.provenance import Step, is_simulated
 from sfumato.reporting.datasheet import QUESTIONS_TO_THE_OWNER
+from sfumato.reporting.evaluation import PLOTS, plot_evaluation
 from sfumato.scores import COLUMNS, Estimate, Estimates, Metric, metric_words, metrics
 from sfumato.studies.ambiguous import PICTURES, load_pictures
 from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
@@ -346,6 +350,18 @@ def network_law(name: str) -> None:
         logits = network(torch.rand(2, 3, side, side, generator=torch.Generator().manual_seed(0)))
     assert logits.shape == (2, 3)
     assert torch.isfinite(logits).all()
+
+
+def small_evaluation() -> Evaluation:
+    return evaluate_models(
+        random_labels(1), {"model": random_labels(2), "other": random_labels(3)}, draws=5
+    )
+
+
+def plot_law(name: str) -> None:
+    drawing = PLOTS[name](small_evaluation())
+
+    assert drawing.table.height and drawing.title and "<svg" in drawing.svg
 
 
 def metric_law(name: str) -> None:
@@ -679,6 +695,13 @@ REGISTRIES: dict[str, Registry] = {
             *([(entry.per_item, ("human", "model"))] if entry.per_item else []),
         ],
     ),
+    "plot": Registry(
+        PLOTS,
+        plot_law,
+        lambda name: plot_evaluation(small_evaluation(), name),
+        first_sentence,
+        lambda entry: [(entry, ("found",))],
+    ),
     "metric in words": Registry(metrics(), words_law, None, lambda entry: entry.meaning),
     "test over seeds": Registry(
         SEED_TESTS,
@@ -783,6 +806,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "columns of estimates": (COLUMNS, "columns of a file, whose specification tells them"),
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
+    "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
     "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""

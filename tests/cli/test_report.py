@@ -41,6 +41,22 @@ def test_answers_become_a_page(run: Run) -> None:
     assert "The wording of the question is not recorded." in text
 
 
+def test_foreign_table_needs_no_format(run: Run) -> None:
+    Path("odd.csv").write_text(
+        "image_name;rater;category;timestamp\n1;x;Eight;1700000000\n1;y;nine;1700000009\n"
+        "2;x;nine;1700000020\n2;y;nine;1700000031\n"
+    )
+
+    code, out, err = run("odd.csv")
+
+    assert (code, out) == (0, "Report: odd-report.html\n"), err
+    text = Path("odd-report.html").read_text()
+    assert "4 answers about 2 items, 2 annotators" in text
+    assert "The wording of the question is not recorded." in text
+    run("odd.csv", "--rename", "Eight=eight", "--overwrite")
+    assert "Eight" not in Path("odd-report.html").read_text().partition("Oddities")[0]
+
+
 def test_page_is_called_after_the_file_and_is_not_overwritten(run: Run) -> None:
     first, again = run("votes.csv", "--format", "crowd"), run("votes.csv", "--format", "crowd")
 

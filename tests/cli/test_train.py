@@ -129,8 +129,11 @@ def test_nothing_is_overwritten_unasked(run: Run) -> None:
     again, twice = run(*TRAIN), run("predict", "model", "pictures", "-o", "b.csv")
 
     assert (again.code, twice.code) == (1, 1)
-    assert again.err.startswith("sfumato: model/model.safetensors exists already; ")
-    assert "b.csv exists already." in twice.err
+    assert (
+        again.err
+        == "sfumato: model/model.safetensors exists already; give another name, or --overwrite.\n"
+    )
+    assert "b.csv exists already" in twice.err
     assert run(*TRAIN, "--epochs", "2", "--overwrite").code == 0
     assert run("predict", "model", "pictures", "-o", "b.csv", "--overwrite").code == 0
     assert len(Model.load("model").history) == 2
@@ -165,7 +168,7 @@ def test_options_reach_the_training(run: Run) -> None:
         (("--network", "resnet8"), "Did you mean 'resnet-8'?"),
         (("--network", "resnet-8"), "at least 8×8 pixels"),
         (("--labels", "nothing.csv"), "There is no file nothing.csv"),
-        (("--labels", "vectors.csv"), "has no column 'item'"),
+        (("--labels", "vectors.csv"), "it must be a number from 0 to 1"),
         (("--augment", "flop"), "Did you mean 'flip'?"),
         (("--presentation", "one-annotator", "--labels", "hard.csv", "--device", "x"), "device"),
         (("--columns", "x"), "columns are chosen from tables only"),

@@ -28,7 +28,7 @@ TABLE = "item,cat,dog,frog\na,0.7,0.2,0.1\nb,0.1,0.1,0.8\n"
 
 def stored(folder: Path, name: str, **arrays: object) -> Path:
     path = folder / name
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     return path
 
 

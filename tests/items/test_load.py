@@ -151,6 +151,16 @@ def test_parquet_and_arrays_in_files(tmp_path: Path) -> None:
     same(load_items(tmp_path / "v.npz"))
 
 
+def test_ids_are_found_in_a_column_of_a_usual_name_and_it_is_said() -> None:
+    items = load_items([{"image_name": 7, "x": 0.5, "y": 1}, {"image_name": 8, "x": 2, "y": 3.25}])
+    told = load_items({**ROWS, "name": ["a", "b"]}, item="name")
+
+    same(items)
+    assert items.remarks == ("The table: the items are taken from the column 'image_name'.",)
+    same(told, ("a", "b"))
+    assert told.remarks == ("The table: the column 'item' is not used.",)
+
+
 def test_columns_are_those_named() -> None:
     items = load_items({**ROWS, "name": ["x", "y"]}, columns=["height"])
 
@@ -178,11 +188,11 @@ def test_loaded_data_sets_are_items_already() -> None:
     [
         ({**ROWS, "age": [1.0, None]}, {}, r"row 2 \(item '8'\), column 'age': None is no number"),
         ({**ROWS, "age": ["1", "old"]}, {}, r"row 2 \(item '8'\), column 'age': 'old' is no"),
-        ({**ROWS, "age": [1.0, float("inf")]}, {}, "column 'age': inf is no number"),
+        ({**ROWS, "age": [1.0, float("inf")]}, {}, "item '8' has inf as 'age'"),
         ({**ROWS, "item": [7, 7]}, {}, "'7' occurs more than once"),
         ({**ROWS, "item": ["7", None]}, {}, "row 2: 'item' is empty"),
         ({**ROWS, "label": [0, 1]}, {}, "column 'label', which is hardly one of the numbers"),
-        (pl.DataFrame(ROWS), {"item": "name"}, "no column 'name'; it has item, age"),
+        (pl.DataFrame(ROWS), {"item": "name"}, "no column 'name'. It has 'item', 'age'"),
         (ROWS, {"columns": ["width"]}, "no column 'width'"),
         (ROWS, {"ids": [1, 2]}, "A table cannot be read so: ids of rows are given for arrays only"),
         (VECTORS, {"ids": [1]}, "has 2 rows, but 1 ids"),

@@ -52,7 +52,7 @@ def test_rows_that_sum_to_one_stay_and_nothing_is_said(rows: Rows) -> None:
     done = normalise(rows)
 
     assert done.probs == pytest.approx(rows, abs=1e-12)
-    assert (done.rounded, done.words, done.wrong.any()) == (0, "", False)
+    assert (done.rounded, done.words, bool(done.wrong.any())) == (0, "", False)
 
 
 @given(distributions(), st.sampled_from([np.float16, np.float32]))
@@ -90,7 +90,7 @@ def test_rows_by_hand(row: list[float], wrong: bool) -> None:
 
 
 def test_float16_of_a_text_is_explained() -> None:
-    row = np.float64([np.float16(1 / 3)] * 3)
+    row = np.array([np.float16(1 / 3)] * 3, dtype=np.float64)
 
     done = normalise(row[None], digits=count_digits([f"{value:.12f}" for value in row]))
 

@@ -16,8 +16,11 @@ from sfumato.data.decode import label_by_neighbours
 from sfumato.errors import DataError, MissingPackage, UnknownName
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
+from sfumato.judgments.formats import read
+from sfumato.judgments.judgments import Judgments
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.verbs import label
 from sfumato.learn.examples import VectorExamples
 from sfumato.learn.model import Model, train
 from sfumato.provenance import is_simulated
@@ -184,6 +187,33 @@ def test_items_and_labels_without_counterpart_are_counted(vectors: Items, labels
     assert "20 items have no label" in told and "1 label has no item" in told
     assert model.provenance[-1].settings["items_without_label"] == 20
     assert "20 items have no label" in repr(model)
+
+
+def test_what_was_guessed_or_rounded_in_labels_is_told(vectors: Items) -> None:
+    table = {"image_name": range(N), "cat": [0.33] * N, "dog": [0.33] * N, "owl": [0.33] * N}
+
+    model = train(vectors, table, network="logistic", epochs=1)
+
+    told = " ".join(model.remarks)
+    assert "'image_name'" in told and "2 decimals" in told
+
+
+def test_answers_are_labelled_on_the_way(vectors: Items) -> None:
+    answers = read(
+        [
+            {"item": row, "annotator": who, "label": CLASSES[(row + shift) % 3]}
+            for row in range(N)
+            for who, shift in (("ann", 0), ("ben", 0), ("eve", 1))
+        ]
+    )
+    assert isinstance(answers, Judgments)
+
+    for presentation in ("fixed", "one annotator"):
+        model = train(vectors, answers, network="logistic", epochs=1, presentation=presentation)
+        made = train(
+            vectors, label(answers), network="logistic", epochs=1, presentation=presentation
+        )
+        assert model.fingerprint == made.fingerprint
 
 
 def test_columns_are_matched_by_name(vectors: Items, labels: LabelSet) -> None:

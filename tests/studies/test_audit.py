@@ -330,7 +330,7 @@ def test_folder_has_every_table_twice_a_datasheet_and_one_page(
 def test_page_needs_nothing_else_and_tells_every_part(
     everything: AuditSources, tmp_path: Path
 ) -> None:
-    one_seed = tuple(pair for pair in everything.predictions if "-1" in pair[1].name)
+    one_seed = tuple(pair for pair in everything.predictions if "-1" in Path(str(pair[1])).name)
     few = audit(replace(everything, predictions=one_seed), QUICK)
     one = few.tables["doubtful"].head(12)  # of 8 pictures one is enough here
     few = replace(few, tables={**few.tables, "doubtful": one})

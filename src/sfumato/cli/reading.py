@@ -12,6 +12,7 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bool) -> "Readable":
     """What a file holds; says how many rows were set aside."""
-    from dataclasses import replace
-
     from sfumato.judgments.formats import read
     from sfumato.judgments.formats import strict as refuse_rejected
 
@@ -114,15 +113,15 @@ def read_options(
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
     from sfumato.judgments.formats.texts import delimiter_named
 
-    return ReadOptions(
+    said = ReadOptions(
         classes=None if classes is None else read_classes(classes),
         question=question,
         key=lambda: study_key(key),
         rename=parse_renames(rename or ()),
         delimiter=None if delimiter is None else delimiter_named(delimiter),
         casefold=casefold,
-        **columns,
     )
+    return replace(said, **columns)  # type: ignore[arg-type]
 
 
 def parse_renames(texts: Sequence[str]) -> dict[str, str]:

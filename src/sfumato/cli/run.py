@@ -11,7 +11,7 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
-from sfumato.cli.reading import names_in, read_options
+from sfumato.cli.reading import explained, names_in, read_options
 from sfumato.cli.writing import check_output, refuse_filled
 from sfumato.errors import DataError, require_packages
 
@@ -118,9 +118,15 @@ def report(
     pictures: Annotated[
         Path | None, typer.Option(help="Folder or zip archive of the items' pictures.")
     ] = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="What kind of file it is (see below).")
-    ] = None,
+    format_: given.Format = None,
+    item: given.Item = None,
+    annotator: given.Annotator = None,
+    answer: given.Answer = None,
+    at: given.At = None,
+    seconds: given.Seconds = None,
+    delimiter: given.Delimiter = None,
+    rename: given.Rename = None,
+    casefold: given.Casefold = False,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     key: given.Key = None,
@@ -142,9 +148,13 @@ def report(
         raise DataError("--trace walks back a number of a run; give the folder of a run.")
     page = output or Path(f"{source.name.partition('.')[0]}-report.html")
     check_output(page, (".html",), what="The report is", overwrite=overwrite)
+    options = read_options(
+        classes, question, key, rename=rename, delimiter=delimiter, casefold=casefold, item=item,
+        annotator=annotator, answer=answer, at=at, seconds=seconds,
+    )  # fmt: skip
     _report_answers(
         source, page, text=text, pictures=pictures, seed=seed, title=f"Answers of {source.name}",
-        options=read_options(classes, question, key), **({"format": format_} if format_ else {}),
+        format=format_, options=options,
     )  # fmt: skip
     typer.echo(f"Report: {page}")
 
@@ -153,7 +163,8 @@ def _report_answers(source: Path, page: Path, **settings: Any) -> None:
     require_packages("Drawing a report", "matplotlib", "jinja2")
     from sfumato.reporting.answers import report as draw_answers
 
-    draw_answers(source, page, **settings)
+    with explained():
+        draw_answers(source, page, **settings)
 
 
 def _report_run(folder: Path, output: Path | None, trace: int | None, *, overwrite: bool) -> None:

@@ -14,7 +14,7 @@ from sfumato.cli.printing import (
     print_result,
     progress,
 )
-from sfumato.cli.writing import refuse_existing
+from sfumato.cli.writing import check_output, refuse_existing
 from sfumato.errors import require_packages
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ Presentation = Annotated[
 PictureSize = Annotated[
     int | None, typer.Option("--size", min=1, help="Height and width to resize pictures to.")
 ]
-IdColumn = Annotated[str, typer.Option("--item", help="The column of ids in a table of vectors.")]
+IdColumn = Annotated[
+    str | None, typer.Option("--item", help="The column of ids in a table of vectors.")
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", help="The columns of numbers in it, between commas.")
 ]
@@ -84,7 +86,7 @@ def train(
     patience: Patience = 10,
     presentation: Presentation = "fixed",
     size: PictureSize = None,
-    item: IdColumn = "item",
+    item: IdColumn = None,
     columns: Columns = None,
     seed: given.Seed = 0,
     device: Device = "auto",
@@ -127,18 +129,17 @@ def predict(
     model: ModelPath,
     items: Source,
     output: PredictionsOutput,
-    item: IdColumn = "item",
+    item: IdColumn = None,
     device: Device = "auto",
     overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
     """What a trained model believes about items."""
-    from sfumato.labels.files import check_output, write_labels
+    from sfumato.labels.files import SUFFIXES, write_labels
     from sfumato.learn.model import Model
 
     require_packages("Predicting", "torch", "safetensors")
-    check_output(output)
-    refuse_existing(output, overwrite=overwrite)
+    check_output(output, SUFFIXES, what="Predictions are", overwrite=overwrite)
     opened = Model.load(model)
     shown = opened.read_items(items, item=item)
     beliefs = opened.predict(shown, device=device)

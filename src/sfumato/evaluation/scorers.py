@@ -57,8 +57,9 @@ class _SoftScorer:
         probs = np.asarray(estimator.predict_proba(features), dtype=np.float64)
         classes = np.asarray(estimator.classes_).tolist()
         rows = read_rows(y, ids=ids, number=len(probs), classes=_columns(y, classes))
+        counted = rows.weight > 0  # an item that nobody judged has no label
         scorer = metric_named(self.name)
-        value = _compare(scorer, rows.over(classes).mass, probs, classes)
+        value = _compare(scorer, rows.over(classes).mass[counted], probs[counted], classes)
         return value if scorer.better == "higher" else -value
 
     def __repr__(self) -> str:
@@ -95,6 +96,7 @@ class SoftMetric:
         labels = _as_array(target)
         columns = None if labels.ndim == 1 else classes
         rows = read_rows(labels, classes=columns, number=len(believed)).over(classes)
+        believed = believed.astype(np.float64)
         if self.given == "logits":
             believed = np.exp(believed - believed.max(axis=1, keepdims=True))
             believed /= believed.sum(axis=1, keepdims=True)
@@ -136,9 +138,10 @@ def _columns(y: Any, classes: list[Any]) -> Sequence[Hashable] | None:
 
 def _as_array(values: Any) -> NDArray[Any]:
     if hasattr(values, "detach"):
-        values = values.detach().cpu().double() if values.is_floating_point() else values.cpu()
-    array = np.asarray(values)
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+        # numpy does not know bfloat16.
+        values = values.detach().cpu()
+        values = values.float() if values.is_floating_point() and values.itemsize < 4 else values
+    return np.asarray(values)
 
 
 def _compare(

@@ -13,7 +13,13 @@ from sfumato.errors import DataError
 from sfumato.frames import is_table, split_index
 from sfumato.items.items import Id, Items, Kind, Naming
 from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
-from sfumato.labels.tables import read_arrays
+from sfumato.labels.tables import (
+    find_items,
+    read_arrays,
+    read_frame,
+    table_ending,
+    with_numbers,
+)
 from sfumato.provenance import Provenance, Setting, Step, fingerprint_file
 
 SOURCES = (
@@ -22,7 +28,6 @@ SOURCES = (
 )
 """What ``load_items`` takes, for messages."""
 
-TABLES = (".csv", ".csv.gz", ".tsv", ".parquet")
 ID_ARRAYS = ("ids", "items", "item")
 """What the array of ids in an ``.npz`` file may be called."""
 ONLY_FOR = {
@@ -59,7 +64,7 @@ def load_items(
     source: object,
     *,
     ids: Sequence[Id] | None = None,
-    item: str = "item",
+    item: str | None = None,
     columns: Sequence[str] | None = None,
     naming: Naming | None = None,
     size: Size | int | None = None,
@@ -71,7 +76,8 @@ def load_items(
     vectors; three or four: images), a dict of arrays by id, or a loaded data set.
 
     ``ids`` are those of an array's rows; left out, rows are called "0", "1", … In a table they are
-    the column ``item``, or the index of a pandas frame, and all other columns are numbers, unless
+    the column ``item``, or the index of a pandas frame, or else a column that is called as ids
+    usually are (``items.remarks`` says which), and all other columns are numbers, unless
     ``columns`` names some. Pictures are called by their path; labels may call them by file name or
     stem too, and ``naming`` settles it from the start. ``size``, (height, width) or one number for
     both, has pictures resized by Lanczos' filter; otherwise all must be of one size.
@@ -90,7 +96,7 @@ def load_items(
         return _from_set(source, source.images, "images", options)
     if isinstance(source, _FeatureSet):
         return _from_set(source, source.features, "vectors", options)
-    if is_table(source) and (not isinstance(source, Mapping) or item in source):
+    if is_table(source) and (not isinstance(source, Mapping) or (item or "item") in source):
         _refuse_unused("A table", options, used=("columns",))
         return _from_table(source, "The table", item, columns, (Step("load items"),))
     if isinstance(source, Mapping):
@@ -110,11 +116,11 @@ def holds_pictures(source: object) -> bool:
 def holds_table(source: object) -> bool:
     """Whether the source is a table, or a file of one."""
     if isinstance(source, str | Path):
-        return str(source).lower().endswith(TABLES)
+        return bool(table_ending(Path(source)))
     return is_table(source)
 
 
-def _from_path(path: Path, item: str, options: Mapping[str, Any]) -> Items:
+def _from_path(path: Path, item: str | None, options: Mapping[str, Any]) -> Items:
     if not path.exists():
         raise DataError(f"There is no file or folder {path}.")
     name = path.name.lower()
@@ -125,9 +131,9 @@ def _from_path(path: Path, item: str, options: Mapping[str, Any]) -> Items:
     if name.endswith((".npy", ".npz")):
         _refuse_unused(path.name, options, used=("ids",))
         return _from_array_file(path, options["ids"], step)
-    if name.endswith(TABLES):
+    if table_ending(path):
         _refuse_unused(path.name, options, used=("columns",))
-        return _from_table(_read_table(path, item), path.name, item, options["columns"], step)
+        return _from_table(read_frame(path), path.name, item, options["columns"], step)
     raise DataError(f"{path.name} holds no items that can be read; give {SOURCES}.")
 
 
@@ -241,56 +247,59 @@ def _from_dict(source: Mapping[Any, Any]) -> Items:
     )
 
 
-def _read_table(path: Path, item: str) -> pl.DataFrame:
-    """The cells of a CSV are text, so that no id is taken for a number."""
-    try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        header = pl.read_csv(path, infer_schema=False, n_rows=0).columns
-        marks = ",;\t" if len(header) > 1 else ";\t,"
-        separator = next((mark for mark in marks if mark in ",".join(header)), ",")
-        table = pl.read_csv(path, infer_schema=False, separator=separator)
-        if separator == ";":  # where decimals are written with a comma
-            table = table.with_columns(pl.exclude(item).str.replace(",", ".", literal=True))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
-    return table
-
-
 def _from_table(
-    source: object, where: str, item: str, columns: Sequence[str] | None, provenance: Provenance
+    source: object,
+    where: str,
+    item: str | None,
+    columns: Sequence[str] | None,
+    provenance: Provenance,
 ) -> Items:
     table, index = split_index(source, what="table of items")
-    ids = _ids_of(table, index, where, item)
-    table = table.drop(item, "", strict=False)
-    if columns is not None:
-        _require_columns(table, columns, where)
-        table = table.select(columns)
-    else:
-        _refuse_suspicious(table, where)
-    if table.width == 1 and isinstance(table.dtypes[0], pl.List | pl.Array):
-        return Items(
-            ids, _from_lists(table.to_series(), ids, where), "vectors", provenance=provenance
-        )
-    vectors = np.empty((len(ids), table.width))
-    for place, name in enumerate(table.columns):
-        vectors[:, place] = _numbers(table[name], ids, where)
-    return Items(ids, vectors, "vectors", columns=tuple(table.columns), provenance=provenance)
+    table, remarks = _with_ids(table, index, where, item)
+    if columns is None:
+        columns = [name for name in table.columns if name != "item"]
+        _refuse_suspicious(columns, where)
+    _require_columns(table, columns, where)
+    ids = tuple(table["item"].to_list())
+    if [isinstance(table.schema[name], pl.List | pl.Array) for name in columns] == [True]:
+        vectors = _from_lists(table[columns[0]], ids, where)
+        return Items(ids, vectors, "vectors", remarks=remarks, provenance=provenance)
+    _refuse_no_numbers(table, columns, where)
+    numbers = with_numbers(where, table, columns).select(columns).to_numpy()
+    return Items(
+        ids, numbers, "vectors", columns=tuple(columns), remarks=remarks, provenance=provenance
+    )
 
 
-def _ids_of(table: pl.DataFrame, index: list[Any] | None, where: str, item: str) -> tuple[str, ...]:
-    name = item if item in table.columns else ""  # pandas writes its index without a name
-    if name in table.columns:
-        empty = table[name].is_null()
-        if empty.any():
-            raise DataError(f"{where}, row {(empty.arg_max() or 0) + 1}: {item!r} is empty.")
-        return tuple(map(str, table[name].to_list()))
-    if index is None:
-        raise DataError(
-            f"{where} has no column {item!r}; it has {', '.join(table.columns[:20])}. Say which "
-            "column holds the ids."
-        )
-    return tuple(map(str, index))
+def _with_ids(
+    table: pl.DataFrame, index: list[Any] | None, where: str, item: str | None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The table with its ids as text in the column ``item``, and what is to be said about it."""
+    numbered = index == list(range(len(table)))  # as pandas does by itself
+    if item is None and "item" not in table.columns:
+        if "" in table.columns:  # what pandas writes of an index without a name
+            item = ""
+        elif index is not None and not (numbered and _might_name(table)):
+            table = table.with_columns(item=pl.Series(list(map(str, index)), dtype=pl.String))
+    column, remark = find_items(table, where, item=item)
+    empty = table[column].is_null()
+    if empty.any():
+        raise DataError(f"{where}, row {(empty.arg_max() or 0) + 1}: {column!r} is empty.")
+    ids = pl.Series("item", list(map(str, table[column].to_list())), dtype=pl.String)
+    told = [remark] if remark else []
+    if column != "item" and "item" in table.columns:
+        told.append(f"{where}: the column 'item' is not used.")
+    rest = table.drop({column, "item"} & {*table.columns})
+    return rest.insert_column(0, ids), tuple(told)
+
+
+def _might_name(table: pl.DataFrame) -> bool:
+    """Whether a column is called as ids usually are."""
+    try:
+        find_items(table, "")
+    except DataError:
+        return False
+    return True
 
 
 def _require_columns(table: pl.DataFrame, columns: Sequence[str], where: str) -> None:
@@ -301,8 +310,8 @@ def _require_columns(table: pl.DataFrame, columns: Sequence[str], where: str) ->
         )
 
 
-def _refuse_suspicious(table: pl.DataFrame, where: str) -> None:
-    odd = [name for name in table.columns if name.lower() in NO_NUMBERS]
+def _refuse_suspicious(columns: Sequence[str], where: str) -> None:
+    odd = [name for name in columns if name.lower() in NO_NUMBERS]
     if odd:
         raise DataError(
             f"{where} has a column {odd[0]!r}, which is hardly one of the numbers to learn from. "
@@ -310,19 +319,16 @@ def _refuse_suspicious(table: pl.DataFrame, where: str) -> None:
         )
 
 
-def _numbers(column: pl.Series, ids: Sequence[str], where: str) -> NDArray[np.float64]:
-    try:
-        numbers = column.cast(pl.Float64, strict=False)
-    except pl.exceptions.PolarsError:  # lists, dates and the like
-        numbers = pl.Series([None] * len(column), dtype=pl.Float64)
-    lost = numbers.is_null() | ~numbers.fill_null(0.0).is_finite()
-    if lost.any():
-        row = lost.arg_max() or 0
-        raise DataError(
-            f"{where}, row {row + 1} (item {ids[row]!r}), column {column.name!r}: "
-            f"{column[row]!r} is no number. Fill it in, or name the columns that are meant."
-        )
-    return numbers.to_numpy()
+def _refuse_no_numbers(table: pl.DataFrame, columns: Sequence[str], where: str) -> None:
+    if not columns:
+        raise DataError(f"{where} has no columns of numbers besides its ids.")
+    for name in columns:
+        kind = table.schema[name]
+        if not (kind.is_numeric() or kind in (pl.Boolean, pl.String, pl.Null)):
+            raise DataError(
+                f"{where}, column {name!r} holds {kind}, no numbers. Name the columns that are "
+                "meant."
+            )
 
 
 def _from_lists(column: pl.Series, ids: Sequence[str], where: str) -> NDArray[np.float64]:

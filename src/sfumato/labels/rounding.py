@@ -19,6 +19,9 @@ Rows = NDArray[np.float64]  # (rows, classes)
 MOST_DECIMALS = 7
 """Numbers with more decimals than this are not rounded for a reader's sake."""
 
+EXACT = 1e-14
+"""A sum this close to one is one: dividing by it would change digits that somebody wrote."""
+
 COMPUTED = 4
 """A softmax computed in a narrow type is off by a few of its roundings, not by one."""
 
@@ -97,7 +100,8 @@ def normalise(values: Rows, *, digits: Digits | None = None) -> NormalisedRows:
         why = precision if more.any() else why
         explained |= more
     explained &= (values >= 0).all(axis=1)
-    probs = np.where(explained[:, None], values / np.where(sums > 0, sums, 1)[:, None], values)
+    divided = explained & (np.abs(sums - 1) > EXACT)
+    probs = np.where(divided[:, None], values / np.where(sums > 0, sums, 1)[:, None], values)
     off = explained & (np.abs(sums - 1) > SUM_TOLERANCE)
     return NormalisedRows(probs, ~explained, int(off.sum()), _words(why, sums[off], len(values)))
 

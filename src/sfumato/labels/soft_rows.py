@@ -100,7 +100,7 @@ class SoftRows:
 
     def _has_mass(self) -> NDArray[np.bool_]:
         counted = self.weight > 0
-        some: NDArray[np.bool_] = (self.mass > 0)[counted].any(axis=0)
+        some = np.asarray((self.mass > 0)[counted].any(axis=0))
         return some if self.open is None else some | self.open[counted].any(axis=0)
 
 
@@ -267,7 +267,7 @@ def _table_parts(
 
 def _read_array(targets: Any, classes: Sequence[Hashable] | None, unstated: Unstated) -> SoftRows:
     if isinstance(targets, np.ma.MaskedArray):
-        targets = targets.astype(np.float64).filled(np.nan)
+        targets = np.ma.filled(targets.astype(np.float64), np.nan)
     elif issparse(targets):
         targets = targets.toarray()
     values = np.asarray(targets)
@@ -356,7 +356,7 @@ def _check(
             f"The target of class {classes[column]!r} in row {row} is {stated[row, column]}; it "
             "must be a number from 0 to 1, or NaN where nothing is stated."
         )
-    sums, is_open = stated.sum(axis=1), silent.any(axis=1)
+    sums, is_open = stated.sum(axis=1), np.asarray(silent.any(axis=1))
     off = np.where(is_open, np.maximum(sums - 1, 0), np.abs(sums - 1)) > tolerance
     if off.any():
         row = int(off.argmax())

@@ -5,9 +5,7 @@ row per item and class, or with one class per item. What was guessed, and every 
 used, is said in a remark; what fits two readings is refused.
 """
 
-import gzip
 import re
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats.texts import (
+    HEAD,
+    content_suffix,
+    find_delimiter,
+    open_table_text,
+    stated_delimiter,
+)
 from sfumato.labels.rounding import Digits, count_digits, normalise
 
 # Read the tables and arrays that labels and predictions are stored in, before they mean anything.
@@ -25,24 +30,19 @@ from sfumato.labels.rounding import Digits, count_digits, normalise
 # What cannot be read is one sentence that names the file, the row and the column.
 
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
-"""Endings of tables; those of text may be followed by ``.gz``."""
-
-DELIMITERS = ",;\t|"
+"""Endings of tables; those of text may be compressed."""
 
 DECIMAL_COMMA = r"^\s*-?\d+,\d+\s*$"
 
 
 def table_ending(path: Path) -> str:
-    """The ending that says what kind of table a file is, without ``.gz``; empty if it is none."""
-    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-    return ending.lower() if ending.lower() in TABLES else ""
+    """The ending that says what kind of table a file is; empty if it is none."""
+    ending = content_suffix(path)
+    return ending if ending in TABLES else ""
 
 
 def read_frame(path: Path) -> pl.DataFrame:
-    """The table of a file as it is; the cells of a CSV are text, so that no name is a number.
-
-    The delimiter (comma, semicolon, tab or bar) is the one that the first line has most of.
-    """
+    """The table of a file as it is; the cells of a CSV are text, so that no name is a number."""
     if not path.is_file():
         raise DataError(f"There is no file {path}. Check the name and the folder.")
     try:
@@ -51,10 +51,11 @@ def read_frame(path: Path) -> pl.DataFrame:
         text = _text(path)
         if table_ending(path) in (".jsonl", ".ndjson"):
             return pl.read_ndjson(text.encode(), infer_schema_length=None)
-        first = text.lstrip("\r\n").partition("\n")[0]
-        delimiter = max(DELIMITERS, key=first.count)
-        table = pl.read_csv(text.encode(), infer_schema=False, separator=delimiter)
-    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error) as error:
+        stated = stated_delimiter(text[:HEAD])
+        body = text.partition("\n")[2] if stated else text
+        delimiter = stated or find_delimiter(body[:HEAD])
+        table = pl.read_csv(body.encode(), infer_schema=False, separator=delimiter)
+    except pl.exceptions.PolarsError as error:
         raise DataError(f"{path.name} cannot be read: {str(error).splitlines()[0]}.") from None
     return table.rename({name: name.strip() for name in table.columns})
 
@@ -90,17 +91,8 @@ def digits_of(table: pl.DataFrame, columns: Sequence[str]) -> Digits | None:
 
 
 def _text(path: Path) -> str:
-    content = path.read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path.name} is not UTF-8 text (byte {error.start}: {error.reason}). "
-            "Save it as UTF-8, or check that it is the right file."
-        ) from None
+    with open_table_text(path) as file:
+        return file.read()
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:

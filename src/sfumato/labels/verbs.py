@@ -229,7 +229,7 @@ class Description(dict[str, Any]):
             if row["value"] is not None:
                 told.append(f"{row['name']}: {row['value']:.3f}")
         told += [f"{row['about']}: {row['count']:,}" for row in self["oddities"]]
-        told += [f"{row['what']}: {row['count']:,}" for row in self["remarks"]]
+        told += [f"{row['what']}: {row['example'] or row['count']}" for row in self["remarks"]]
         if self["rejected"]["count"]:
             told.append(f"{self['rejected']['count']:,} rows could not be read")
         return told

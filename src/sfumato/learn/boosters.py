@@ -98,9 +98,9 @@ class _Objective:
         self.factor = factor
 
     def __call__(
-        self, y_true: NDArray[Any], y_pred: NDArray[Any]
+        self, y_true: NDArray[Any], y_pred: NDArray[Any], sample_weight: object = None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        rows = self.sets[0]
+        rows = self.sets[0]  # which hold the weights already
         raw = np.asarray(y_pred)
         first = np.empty(raw.shape, dtype=np.float32)
         second = np.empty(raw.shape, dtype=np.float32)
@@ -175,8 +175,9 @@ def _check_parameters(name: str, parameters: dict[str, Any]) -> None:
             f"The objective of {name} is {objective!r}, but soft targets are learnt by soft "
             "cross-entropy; leave the objective out."
         )
-    for option in ("is_unbalance", "unbalance", "unbalanced_sets", "scale_pos_weight"):
-        if parameters.get(option) not in (None, False, 1, 1.0):
+    neutral = {"is_unbalance": False, "unbalance": False, "scale_pos_weight": 1}
+    for option, value in neutral.items():
+        if parameters.get(option) not in (None, value):
             raise DataError(
                 f"{name} has {option} = {parameters[option]}, which its own objectives alone know; "
                 "give sample weights instead."
@@ -208,7 +209,14 @@ def _grow_lightgbm(
         return "soft cross-entropy", objective.soft_cross_entropy(y_true, y_pred), False
 
     number = {} if len(base) == 1 else {"num_class": len(base)}
-    settings = {**parameters, "objective": objective, "class_weight": None, **number}
+    settings = {
+        # LightGBM fails where it filters out all features of a small set before an own objective.
+        "feature_pre_filter": False,
+        **parameters,
+        "objective": objective,
+        "class_weight": None,
+        **number,
+    }
     if held_out:
         labels = [np.full(each.shape[0], at) for at, each in enumerate(held_out, 1)]
         fit_params = {
@@ -255,6 +263,11 @@ def _grow_xgboost(
             "verbose": False,
             **fit_params,
         }
+    weight = objective.sets[0].weight  # XGBoost bins features by weighted quantiles
     return XGBModel(**settings).fit(
-        X, np.zeros(X.shape[0]), base_margin=_scores_of(X.shape[0], base), **fit_params
+        X,
+        np.zeros(X.shape[0]),
+        sample_weight=None if (weight == 1).all() else weight,
+        base_margin=_scores_of(X.shape[0], base),
+        **fit_params,
     )

@@ -25,9 +25,9 @@ from sfumato.items.join import LabelledItems, join_labels
 from sfumato.items.load import holds_pictures, holds_table, load_items
 from sfumato.items.pictures import Size
 from sfumato.judgments.judgments import Judgments
-from sfumato.labels.files import read_crowd_labels
+from sfumato.labels.files import load_labels, read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.verbs import label, to_labels
+from sfumato.labels.verbs import label
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, from_json, to_json
 
@@ -165,7 +165,7 @@ class Model:
         }
         return replace(beliefs, provenance=(*self.provenance, Step("predict", about)))
 
-    def read_items(self, source: object, *, item: str = "item") -> Items:
+    def read_items(self, source: object, *, item: str | None = None) -> Items:
         """Items as the model needs them: pictures in its size, of a table its columns.
 
         ``item`` is the column of ids in a table.
@@ -384,7 +384,7 @@ def train(
     changes = _changes(augment)
     _require_numbers(seed, patience)
     loaded = load_items(items)
-    known = _labels(labels, shown)
+    known, remarks = _labels(labels, shown)
     joined = join_labels(loaded, _labelled(known))
     network = _suitable_network(joined.items, network)
     if changes and joined.items.kind != "images":
@@ -404,7 +404,9 @@ def train(
         seed=seed,
     )
     trained = _fit(recipe, joined.items, known, learnt, chosen, shown, place, progress)
-    return _finished(trained, recipe, joined, known, shown, (len(learnt), len(chosen)), notes)
+    return _finished(
+        trained, recipe, joined, known, shown, (len(learnt), len(chosen)), (*remarks, *notes)
+    )
 
 
 def _option(name: str, options: Any, what: str) -> Any:
@@ -437,17 +439,20 @@ def as_examples(items: Items) -> "Examples":
     return VectorExamples(items.ids, vectors[:, None, None, :])
 
 
-def _labels(source: object, presentation: str) -> LabelSet | CrowdLabels:
-    if presentation != "one annotator":
-        return source if isinstance(source, CrowdLabels) else to_labels(source)
+def _labels(source: object, presentation: str) -> tuple[LabelSet | CrowdLabels, tuple[str, ...]]:
+    """The labels, and what is to be said about how they were read."""
+    single = presentation == "one annotator"
     match source:
-        case LabelSet(crowd=CrowdLabels() as crowd):
-            return crowd  # the answers that these labels were made from
+        case LabelSet(crowd=CrowdLabels() as crowd) if single:
+            return crowd, ()  # the answers that these labels were made from
         case LabelSet() | CrowdLabels():
-            return source
+            return source, ()
         case Judgments():
-            return label(source, per_annotator=True)
-    return read_crowd_labels(source)
+            return (label(source, per_annotator=True) if single else label(source)), ()
+    if single:
+        return read_crowd_labels(source), ()
+    loaded = load_labels(source)
+    return loaded.labels, loaded.remarks
 
 
 def _labelled(labels: LabelSet | CrowdLabels) -> tuple[str, ...]:

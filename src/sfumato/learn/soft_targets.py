@@ -26,7 +26,7 @@ from sfumato.labels.soft_rows import (
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
     from sklearn.pipeline import Pipeline
-    from sklearn.utils import _safe_indexing, get_tags
+    from sklearn.utils import _safe_indexing, assert_all_finite, get_tags
     from sklearn.utils.class_weight import compute_class_weight
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
@@ -187,6 +187,8 @@ def _checked(X: Any, y: Any) -> Any:
         y = column_or_1d(y, warn=True)
     if len(y.shape) == 1:
         check_consistent_length(X, y)
+        if getattr(y.dtype, "kind", "O") == "f":
+            assert_all_finite(y, input_name="y")
         check_classification_targets(y)
     return y
 
@@ -252,10 +254,9 @@ def _fitted_on_copies(estimator: Any, X: Any, rows: SoftRows, fit_params: dict[s
     """One copy of a row per class with mass; rows that have one class alone are not copied."""
     name = type(estimator).__name__
     if not has_fit_parameter(estimator, "sample_weight"):
-        inside = hasattr(estimator, "estimator") or hasattr(estimator, "estimators")
         hint = (
             f" Put SoftTargets inside: {name}(SoftTargets(…), …)."
-            if inside
+            if hasattr(estimator, "estimator")
             else " Choose one whose fit takes sample_weight."
         )
         raise DataError(

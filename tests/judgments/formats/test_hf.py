@@ -86,6 +86,13 @@ def test_whatever_is_published_is_read_back_exactly(
     assert croissant(path)["recordSet"][0]["@id"] == "judgments"
 
 
+def test_folder_is_recognised_without_its_format(tmp_path: Path) -> None:
+    again = read(published(tmp_path))
+
+    assert isinstance(again, Judgments)
+    assert again.question == VOTES.question
+
+
 def test_rows_of_the_reader_before_are_left_behind(tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("task,worker,label\n1,ann,cat\n1,bob\n1,eve,dog\n")

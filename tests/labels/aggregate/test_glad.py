@@ -1,5 +1,7 @@
 """GLAD: its gradient, its likelihood, and what it says about people and items."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -40,7 +42,7 @@ def test_first_entry_of_the_trace_is_the_log_joint_at_the_priors_means() -> None
 
     result = aggregate(votes, "glad", rng=np.random.default_rng(0))
 
-    right = 1 / (1 + np.exp(-np.e))  # α = β = 1
+    right = 1 / (1 + np.exp(-math.e))  # α = β = 1
     total = 45 * -0.5 * np.log(2 * np.pi)
     for i in range(40):
         labels = votes.label[votes.item == i]

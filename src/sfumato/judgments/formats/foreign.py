@@ -204,7 +204,11 @@ def _read_long(
     _refuse_free_answers(rows.table[answer], answer, options, file)
     table, remarks = _role_columns(rows.table, columns, options)
     noted = [*_on_columns(rows.table, columns), *remarks]
-    step = Step("read table", {"shape": "long", "columns": dict(columns.named)}, inputs)
+    step = Step(
+        "read table",
+        {"shape": "long", "columns": {str(role): name for role, name in columns.named.items()}},
+        inputs,
+    )
     return _judged(
         replace(rows, table=table, remarks=(*rows.remarks, *noted)), None, options, file, (step,)
     )

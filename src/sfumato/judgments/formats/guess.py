@@ -8,6 +8,7 @@ import numpy as np
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.datasets import CIFAR10H_COLUMNS
+from sfumato.judgments.formats.hf import DATA, JUDGMENTS
 from sfumato.judgments.formats.own import question_file, read_parquet_rows
 from sfumato.judgments.formats.reading import elements, members, read_csv_head, read_json_text
 from sfumato.judgments.formats.texts import content_suffix, open_bytes
@@ -26,7 +27,7 @@ _SIGNATURES: dict[str, set[str]] = {
 def guess_format(path: Path) -> str:
     """The name of the format whose reader should read ``path``; "table" for anybody's table."""
     if path.is_dir():
-        return "potato"
+        return "hf" if (path / DATA / JUDGMENTS).is_file() else "potato"
     suffix = path.suffix.lower()
     if suffix in (".npy", ".npz"):
         return _of_arrays(path)

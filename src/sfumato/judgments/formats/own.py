@@ -45,7 +45,7 @@ from sfumato.judgments.formats.reading import (
     read_json_text,
     sound_rows,
 )
-from sfumato.judgments.formats.texts import open_table_text
+from sfumato.judgments.formats.texts import bytes_done, open_table_text
 from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
     COLUMNS,
@@ -345,7 +345,7 @@ def read_jsonl_rows(path: Path, options: ReadOptions) -> Rows:
             if len(chunk) == CHUNK:
                 frames.append(_frame(chunk))
                 chunk = []
-                options.progress(min(file.buffer.tell(), total), total)
+                options.progress(min(bytes_done(file), total), total)
         frames.append(_frame(chunk))
     options.progress(total, total)
     if not lines:

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TextIO, TypeVar
@@ -26,6 +26,7 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.texts import (
     DELIMITERS,
     HEAD,
+    bytes_done,
     content_suffix,
     find_delimiter,
     open_table_text,
@@ -131,7 +132,7 @@ def read_csv_rows(
         frames = []
         for chunk in _chunks(path, reader, len(header), lines, rejected):
             frames.append(_columns(header, chunk))
-            progress(min(file.buffer.tell(), total), total)
+            progress(min(bytes_done(file), total), total)
         progress(total, total)
         remarks = _on_dialect(file.encoding, split, usual)
     table = pl.concat(frames) if frames else _columns(header, [])
@@ -532,7 +533,8 @@ def judgments_of_choices(
         )
     ]
     table = table.filter(whole)
-    question = ask("choose-one", classes_among(table["label"], options.classes, file=path.name))
+    asked = ask("choose-one", classes_among(table["label"], options.classes, file=path.name))
+    question = replace(asked, wording="")  # nobody recorded what people read
     return judgments_from(
         question,
         table.select("item", "annotator", answer=_as_json(table["label"])),

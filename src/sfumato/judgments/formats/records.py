@@ -370,10 +370,12 @@ def _joined(records: Records, name: str) -> bool:
     people = [one for one in records[0][1] if _PEOPLE.fullmatch(compact(one)) and one != name]
     if len(people) != 1:
         return False
-    pairs = [(record.get(name), record.get(people[0])) for _, record in records[:100]]
-    return all(isinstance(a, str) and isinstance(b, str) for a, b in pairs) and all(
-        a.count(",") == b.count(",") > 0 for a, b in pairs
-    )
+    answers = [record.get(name) for _, record in records[:100]]
+    who = [record.get(people[0]) for _, record in records[:100]]
+    if not all(isinstance(text, str) for text in (*answers, *who)):
+        return False
+    commas = [(str(a).count(","), str(b).count(",")) for a, b in zip(answers, who, strict=True)]
+    return all(a == b for a, b in commas) and any(a for a, _ in commas)
 
 
 def _are_vectors(values: Sequence[Any]) -> bool:

@@ -364,9 +364,9 @@ def _share_words(table: pl.DataFrame, columns: Sequence[str]) -> list[str]:
         fits = []
         for name in kept:
             counts = held[name].rename({held[name].columns[0]: "word"})
-            total = counts["times"].sum() or 1
-            common = counts.filter(pl.col("word").is_in(shared.to_list()))["times"].sum()
-            if common / total >= 0.8:
+            total = int(counts["times"].sum())
+            common = int(counts.filter(pl.col("word").is_in(shared.to_list()))["times"].sum())
+            if common >= 0.8 * total:
                 fits.append(name)
         if fits == kept:
             return kept

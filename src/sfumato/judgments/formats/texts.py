@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sfumato.errors import DataError
 from sfumato.names import find
@@ -101,6 +101,12 @@ def open_table_text(path: Path) -> Iterator[io.TextIOWrapper]:
                     f"{path.name} is not {encoding} text (byte {error.start}: {error.reason}). "
                     "Save it as UTF-8, or check that it is the right file."
                 ) from None
+
+
+def bytes_done(file: io.TextIOWrapper) -> int:
+    """How far a text file has been read, in bytes of what it holds."""
+    buffer: Any = file.buffer
+    return int(buffer.tell())
 
 
 def _find_encoding(file: IO[bytes], name: str) -> str:
