@@ -23,6 +23,7 @@ import polars as pl
 import pytest
 import torch
 
+from sfumato.cli.choices import CHOICES
 from sfumato.data import registry as data_registry
 from sfumato.data.decode import DECODERS, SUBSETS
 from sfumato.data.registry import DATASETS, find_dataset
@@ -803,6 +804,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "acts": (ACTS, "forms of our own pages send them"),
     "orders of items": (ITEM_SORTS, "links of our own pages send them"),
     "orders of people": (PERSON_SORTS, "links of our own pages send them"),
+    "choices": (CHOICES, "the help of commands names them, of which each has a table above"),
     "columns of estimates": (COLUMNS, "columns of a file, whose specification tells them"),
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),

@@ -6,7 +6,6 @@ Neither needs pyarrow.
 """
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +14,7 @@ import polars as pl
 from sfumato.errors import DataError, missing_package
 
 if TYPE_CHECKING:
-    import datasets
     import pandas as pd
-    import pyarrow as pa
 
 TABLES = (
     "a pandas, polars or Arrow table, a Hugging Face dataset, a list of dicts, "
@@ -154,51 +151,3 @@ def _series(name: str, column: Any) -> pl.Series:
 
 def _from_hugging_face(source: Any) -> pl.DataFrame:
     return pl.DataFrame(source.with_format("arrow")[:])
-
-
-SHOWN_ROWS = 10
-"""Rows of a table that a notebook shows."""
-
-
-class Tabular:
-    """What every public type that is a table can do: go to other libraries, and show itself.
-
-    A type says what it is in one line (``_summary``) and gives its rows (``to_polars``).
-    """
-
-    def to_polars(self) -> pl.DataFrame:
-        """The rows as a polars frame."""
-        raise NotImplementedError(type(self).__name__)
-
-    def _summary(self) -> str:
-        raise NotImplementedError(type(self).__name__)
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """The rows as a pandas frame; its columns can be written to."""
-        return to_pandas(self.to_polars())
-
-    def to_arrow(self) -> "pa.Table":
-        """The rows as an Arrow table."""
-        try:
-            return self.to_polars().to_arrow()
-        except ImportError:
-            raise missing_package("Making an Arrow table", "pyarrow", "tables") from None
-
-    def to_hf(self) -> "datasets.Dataset":
-        """The rows as a Hugging Face dataset."""
-        try:
-            from datasets import Dataset
-        except ImportError:
-            raise missing_package("Making a Hugging Face dataset", "datasets", "tables") from None
-        return Dataset(self.to_arrow())
-
-    def __repr__(self) -> str:
-        return f"<{self._summary()}>"
-
-    def _repr_html_(self) -> str:
-        frame = self.to_polars()
-        with pl.Config(tbl_rows=SHOWN_ROWS, tbl_hide_dataframe_shape=True, tbl_cols=16):
-            shown = frame.head(SHOWN_ROWS)._repr_html_()
-        rest = len(frame) - min(len(frame), SHOWN_ROWS)
-        more = f"<p>… and {rest:,} more</p>" if rest else ""
-        return f"<p>{escape(self._summary())}</p>{shown}{more}"

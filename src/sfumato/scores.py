@@ -19,9 +19,9 @@ from typing import Any, Literal, Self, assert_never
 import polars as pl
 
 from sfumato.errors import DataError
-from sfumato.frames import Tabular
 from sfumato.names import find, load_name
 from sfumato.provenance import Provenance, Setting, Step, to_json
+from sfumato.tabular import Tabular
 
 Better = Literal["lower", "higher", "neither"]
 """Which way is good; "neither" describes rather than judges."""

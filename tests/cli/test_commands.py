@@ -267,7 +267,8 @@ def test_a_table_from_anywhere_is_one_command(run: Run) -> None:
     Path("own.csv").write_text("\n".join(rows))
 
     told = run("label", "own.csv", "-o", "labels.csv")
-    joined = run("label", "own.csv", "-o", "labels.csv", "--casefold", "--rename", "9=Nine")
+    words = ["-o", "labels.csv", "--overwrite", "--casefold", "--rename", "9=Nine"]
+    joined = run("label", "own.csv", *words)
 
     assert told.code == joined.code == 0, told.err
     assert "column 'picture' is read as the item" in told.err

@@ -91,7 +91,7 @@ def test_export_keeps_what_is_named_in_the_format_that_is_named(
     assert "Left out" not in result.stdout
     assert out.read_text().startswith("trial_type,trial_index,subject,rt,response")
     with pytest.raises(UnknownName, match="Did you mean 'potato'"):
-        run("export", study, "-o", out, "--format", "potatoes")
+        run("export", study, "-o", tmp_path / "other.csv", "--format", "potatoes")
 
 
 def test_status_is_a_text_or_json(study: Path) -> None:

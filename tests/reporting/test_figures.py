@@ -224,6 +224,8 @@ CASES: dict[str, Case] = {
         metric=METRICS, arm=ARMS[:3], M=[1, 2, 4, 6])), "arm", "value"),
     "against_items": Case(lambda t: f.against_items(t, BASIS), valued(grid(
         metric=METRICS, arm=ARMS[:3], items=[100, 400, 1000])), "arm", "value"),
+    "pair_map": Case(lambda t: f.pair_map(t, BASIS, value="same", text="same top choice"), pl.DataFrame({
+        "first": ["ann", "ann", "ben"], "second": ["ben", "eve", "eve"], "same": [0.9, 0.5, 0.7]}), "first", "same"),
     "confusion": Case(lambda t: f.confusion(t, BASIS), confusions(), "people", "share"),
     "grid_maps": Case(lambda t: f.grid_maps(t, BASIS, xlabel="items", ylabel="classes", text="information ratio"),
         valued(grid(panel=["soft", "top-2"], x=[10, 100, 1000, 10000], y=[2, 10, 100]), interval=False), "panel", "value"),

@@ -293,6 +293,8 @@ def _print_datasets(found: Mapping[str, Any]) -> None:
 
 def _print_files(found: Mapping[str, Any]) -> None:
     """The files of one data set and their state."""
+    if not found["files"]:
+        print_line("There are no files to check: the data come with a package.")
     print_table("Files", ("file", "state"), [(row["file"], row["state"]) for row in found["files"]])
 
 

@@ -33,8 +33,8 @@ class CommandWithHelp(TyperCommand):
         if "examples" in entry:
             with formatter.section("Example"):
                 for line in entry["examples"]:
-                    for number, part in enumerate(_broken(line, formatter.width - 6)):
-                        formatter.write(f"{'  ' if not number else '      '}{part}\n")
+                    for part in _broken(line, formatter.width - 2):
+                        formatter.write(f"  {part}\n")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """After the options, what can be given for those that take a name."""
@@ -115,7 +115,7 @@ def _broken(line: str, width: int) -> list[str]:
     for word in line.split(" "):
         if current and len(current) + len(word) + 3 > width:
             lines.append(f"{current} \\")
-            current = word
+            current = f"    {word}"
         else:
             current = f"{current} {word}" if current else word
     return [*lines, current]

@@ -66,12 +66,17 @@ def print_line(text: str) -> None:
     typer.echo(text)
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A titled table, numbers to the right; nothing where there are no rows."""
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, names: int = 1
+) -> None:
+    """A titled table, numbers to the right; nothing where there are no rows.
+
+    The first ``names`` columns say which row it is; a table too wide for the screen repeats them.
+    """
     if not rows:
         return
     typer.echo(f"\n{title}")
-    for line in table_lines(header, rows, width=_screen_width()):
+    for line in table_lines(header, rows, width=_screen_width(), names=names):
         typer.echo(line)
 
 
@@ -93,7 +98,7 @@ def print_leaderboard(places: Sequence[Mapping[str, Any]]) -> None:
         for row in places
     ]
     header = ("", "model", "cross-entropy", "accuracy (rank)", "behind the first", "p")
-    print_table("Closest to people first, with 95 % intervals over items", header, rows)
+    print_table("Closest to people first, with 95 % intervals over items", header, rows, names=2)
     tests = {row["test"] for row in places if row["test"]}
     for test in tests:
         print_line(f"p: {test}")

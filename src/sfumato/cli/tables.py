@@ -1,7 +1,7 @@
 """Lay out a table of texts on a screen, so that no name, number or word is broken.
 
 A table that is too wide has its sentences wrapped between words; if that is not enough, its
-columns are shown in several blocks beneath each other, each beginning with the first column.
+columns are shown in several blocks beneath each other, each beginning with the names of its rows.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,10 @@ LEAST_TEXT = 20
 """A column of sentences is not wrapped to fewer characters than this."""
 
 
-def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int) -> list[str]:
-    """The lines of a table with at least one row.
+def table_lines(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, names: int = 1
+) -> list[str]:
+    """The lines of a table with at least one row, which its first ``names`` columns name.
 
     >>> for line in table_lines(["what", "value"], [["mean", "0.5"], ["n", "12"]], width=80):
     ...     print(line)
@@ -25,7 +27,7 @@ def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: 
     columns = [[name, *(row[at] for row in rows)] for at, name in enumerate(header)]
     right = [at > 0 and _are_numbers(column[1:]) for at, column in enumerate(columns)]
     lines: list[str] = []
-    for block in _blocks(columns, right, width):
+    for block in _blocks(columns, right, width, names):
         shown = [columns[at] for at in block]
         widths = _fitted(shown, [right[at] for at in block], width)
         if lines:
@@ -51,14 +53,16 @@ def _block_lines(
     return lines
 
 
-def _blocks(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[list[int]]:
-    """Which columns stand beside each other; the first in every block."""
+def _blocks(
+    columns: Sequence[Sequence[str]], right: Sequence[bool], width: int, names: int
+) -> list[list[int]]:
+    """Which columns stand beside each other; those that name the rows in every block."""
     least = [_least(column, numbers) for column, numbers in zip(columns, right, strict=True)]
-    blocks = [[0]]
-    for at in range(1, len(columns)):
+    blocks = [[*range(names)]]
+    for at in range(names, len(columns)):
         taken = sum(least[each] for each in blocks[-1]) + len(GAP) * len(blocks[-1])
-        if taken + least[at] > width and len(blocks[-1]) > 1:
-            blocks.append([0])
+        if taken + least[at] > width and len(blocks[-1]) > names:
+            blocks.append([*range(names)])
         blocks[-1].append(at)
     return blocks
 

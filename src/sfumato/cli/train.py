@@ -99,6 +99,7 @@ def train(
     from sfumato.learn.model import model_files
     from sfumato.learn.model import train as train_model
 
+    require_packages("Training", "torch", "safetensors")
     refuse_existing(*model_files(output), overwrite=overwrite)
     named = None if columns is None else names_in(columns)
     loaded = load_items(items, item=item, columns=named, size=size)

@@ -18,9 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, missing_package
-from sfumato.frames import Tabular
 from sfumato.items.pictures import Size
 from sfumato.provenance import Provenance
+from sfumato.tabular import Tabular
 
 if TYPE_CHECKING:
     import torch

@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.frames import Tabular
 from sfumato.judgments.question import Question
 from sfumato.judgments.statements import Statements, read_answers
 from sfumato.names import load_name
 from sfumato.provenance import Provenance, Step
+from sfumato.tabular import Tabular
 
 VIEWS = ("first", "repeat", "check", "practice")
 """Why an item was shown: for its label, again, as an attention check, to practise."""

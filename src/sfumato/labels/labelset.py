@@ -11,15 +11,15 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.special import entr
 
 from sfumato.errors import DataError, missing_package
-from sfumato.frames import Tabular
 from sfumato.provenance import Provenance, Step
+from sfumato.tabular import Tabular
 
 if TYPE_CHECKING:
+    import polars as pl
     import torch
 
 Id = str | int
@@ -172,8 +172,10 @@ class LabelSet(Tabular):
         """The most probable class of each item, the first of several."""
         return [self.classes[place] for place in self.probs.argmax(axis=1)]
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self) -> "pl.DataFrame":
         """Column ``item``, then one column per class."""
+        import polars as pl
+
         _check_reserved(self.classes)
         columns = {name: self.probs[:, place] for place, name in enumerate(self.classes)}
         return pl.DataFrame({"item": pl.Series(self.items, dtype=pl.String), **columns})
@@ -297,8 +299,10 @@ class CrowdLabels(Tabular):
             for row in rows
         ]
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self) -> "pl.DataFrame":
         """Columns ``item`` and ``annotator``, then one column per class."""
+        import polars as pl
+
         _check_reserved(self.classes)
         who = np.where(self.annotator == NOT_RECORDED, len(self.annotators), self.annotator)
         columns = {name: self.probs[:, place] for place, name in enumerate(self.classes)}
