@@ -101,9 +101,7 @@ def test_sizes_differ_only_if_a_size_is_given(tmp_path: Path) -> None:
     pictures = folder_of(tmp_path, {"a.png": png(RED), "b.png": png(RED[:4])})
     rows = table(tmp_path, "a,x", "b,x")
 
-    with pytest.raises(
-        DataError, match=r"b\.png has 4 × 8 pixels, but a\.png has 6 × 8\. Name a size"
-    ):
+    with pytest.raises(DataError, match=r"b\.png has 4 × 8 pixels, but a\.png has 6 × 8\. Name"):
         load_own(pictures, rows)
     resized = load_own(pictures, rows, size=(4, 5))
 

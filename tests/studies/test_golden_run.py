@@ -24,7 +24,6 @@ from sfumato.learn.sweep import Cell, CellResult, Progress
 from sfumato.learn.sweep.engines import Outcome, attempt
 from sfumato.reporting.page import Page
 from sfumato.scores import COLUMNS
-from sfumato.studies import cell
 from sfumato.studies.cell import train_and_test
 from sfumato.studies.data import Target
 from sfumato.studies.folder import RunFolder
@@ -275,7 +274,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Run:
         # under its own name, so that what ended well is found by the next run
         patch.setattr(fail_with_soft_labels, "__module__", train_and_test.__module__)
         patch.setattr(fail_with_soft_labels, "__qualname__", train_and_test.__qualname__)
-        patch.setattr(cell, "train_and_test", fail_with_soft_labels)
+        patch.setattr("sfumato.studies.cell.train_and_test", fail_with_soft_labels)
         return run_study(read_study("digits-table", changes=changes), folder)
 
 
