@@ -28,7 +28,7 @@ from sfumato.labels.verbs import to_judgments
 from sfumato.labels.votes import Votes, counts, votes_of
 from sfumato.provenance import is_simulated
 from sfumato.reporting import figures
-from sfumato.reporting.contents import Contents, label_words, load_contents
+from sfumato.reporting.contents import ItemContents, label_words, load_contents
 from sfumato.reporting.datasheet import question_asked
 from sfumato.reporting.draw import Basis
 from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, duration, write
@@ -54,7 +54,7 @@ class _Answers:
     crowd: CrowdLabels
     told: Mapping[str, Any]
     """What ``describe`` counted."""
-    contents: Contents
+    contents: ItemContents
 
     @cached_property
     def labels(self) -> LabelSet:

@@ -22,7 +22,7 @@ TEXT_NAMES = ("text", "sentence", "content", "body", "comment", "tweet", "questi
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class ItemContents:
     """Pictures and texts by item; either may be empty."""
 
     pictures: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def load_contents(
     text: object = None,
     pictures: str | Path | Mapping[str, NDArray[np.generic]] | None = None,
     answers: object = None,
-) -> Contents:
+) -> ItemContents:
     """Pictures and texts of the given items.
 
     ``text`` is the name of a column of the table ``answers``, a file or table with the items and
@@ -50,7 +50,7 @@ def load_contents(
         found = {str(item): pixels for item, pixels in pictures.items()}
     elif pictures is not None:
         found = find_pictures(Path(pictures), items)
-    return Contents(found, {} if text is None else _texts(text, items, answers))
+    return ItemContents(found, {} if text is None else _texts(text, items, answers))
 
 
 def _texts(text: object, items: Sequence[str], answers: object) -> dict[str, str]:

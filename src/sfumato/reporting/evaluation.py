@@ -15,7 +15,7 @@ from sfumato.evaluation.score import leaderboard_table
 from sfumato.names import find
 from sfumato.provenance import is_simulated
 from sfumato.reporting import figures
-from sfumato.reporting.contents import Contents, label_words, load_contents
+from sfumato.reporting.contents import ItemContents, label_words, load_contents
 from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, scores_shown, write
 from sfumato.reporting.text import Finding, count, interval, number, summarise
@@ -78,7 +78,7 @@ def draw_leaderboard(found: Estimates) -> Drawing:
     )
 
 
-def draw_worst(found: Estimates, contents: Contents | None = None) -> Drawing:
+def draw_worst(found: Estimates, contents: ItemContents | None = None) -> Drawing:
     """The items on which the models are farthest from people, with their pictures."""
     known = _with_beliefs(found, "A picture of the worst items")
     items = list(worst_items(known)["item"])
@@ -122,10 +122,10 @@ def report_evaluation(
 
 
 def evaluation_page(
-    found: Evaluation, *, title: str = "Evaluation", contents: Contents | None = None
+    found: Evaluation, *, title: str = "Evaluation", contents: ItemContents | None = None
 ) -> Page:
     """One page: what was compared, leaderboard, scores, reliability, strata, worst items."""
-    contents = contents or Contents()
+    contents = contents or ItemContents()
     several = len(found.models) > 1
     remarks = "\n\n".join(found.remarks)
     ranked = [draw_leaderboard(found), *_places(found)] if several else []
@@ -277,7 +277,7 @@ def _closest(found: Evaluation) -> dict[str, Any]:
     return {arm: found.models[arm] for arm in order[:MODELS_SHOWN]}
 
 
-def _worst(found: Evaluation, contents: Contents) -> list[Block]:
+def _worst(found: Evaluation, contents: ItemContents) -> list[Block]:
     worst = worst_items(found)
     items = list(worst["item"])
     shown = _closest(found)
