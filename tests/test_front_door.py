@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.names import load_name
+from sfumato.studies.study import read_study
 
 ROOT = Path(sf.__file__).parent
 NAMES: dict[str, str] = vars(sf)["_NAMES"]
@@ -75,3 +76,18 @@ def test_methods_that_are_verbs_of_higher_layers_lead_somewhere() -> None:
     assert targets
     for target in targets:
         assert load_name(str(target)) is not None, target
+
+
+def test_every_public_type_shows_itself_in_one_line() -> None:
+    classes = [found for name in NAMES if inspect.isclass(found := getattr(sf, name))]
+    shown = [
+        one for one in classes if not issubclass(one, Exception) and "Soft" not in one.__name__
+    ]
+    assert len(shown) >= 9
+    for one in shown:
+        assert "_repr_html_" in dir(one), one
+    many = [f"class {number}" for number in range(2_000)]
+    question = sf.Question("choose-one", many, "Which one?")  # type: ignore[arg-type]
+    assert repr(question).startswith("<Question: choose-one of 2,000 classes: class 0,")
+    assert len(repr(question)) < 100
+    assert repr(read_study("digits")) == "<Study digits (cpu): 6 arms, 3 networks, 6 seeds>"

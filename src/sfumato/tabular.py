@@ -14,11 +14,25 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+
+class Summarised:
+    """What every public type shows of itself: one line, whatever its size."""
+
+    def _summary(self) -> str:
+        raise NotImplementedError(type(self).__name__)
+
+    def __repr__(self) -> str:
+        return f"<{self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self._summary())}</p>"
+
+
 SHOWN_ROWS = 10
 """Rows of a table that a notebook shows."""
 
 
-class Tabular:
+class Tabular(Summarised):
     """What every public type that is a table can do: go to other libraries, and show itself.
 
     A type says what it is in one line (``_summary``) and gives its rows (``to_polars``).
@@ -26,9 +40,6 @@ class Tabular:
 
     def to_polars(self) -> "pl.DataFrame":
         """The rows as a polars frame."""
-        raise NotImplementedError(type(self).__name__)
-
-    def _summary(self) -> str:
         raise NotImplementedError(type(self).__name__)
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -51,9 +62,6 @@ class Tabular:
         except ImportError:
             raise missing_package("Making a Hugging Face dataset", "datasets", "tables") from None
         return Dataset(self.to_arrow())
-
-    def __repr__(self) -> str:
-        return f"<{self._summary()}>"
 
     def _repr_html_(self) -> str:
         import polars as pl

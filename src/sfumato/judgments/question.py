@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from sfumato.errors import DataError
 from sfumato.names import find
+from sfumato.tabular import Summarised
 
 Kind = Literal[
     "choose-one",
@@ -31,10 +32,12 @@ RULED_OUT = "ruled_out"
 """The field of a drawn distribution that lists what the item is definitely not (S2-02)."""
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, repr=False)
+class Question(Summarised):
     """What was asked; answers of two versions are never pooled unnoticed.
 
+    >>> ask("choose-one", ["cat", "dog"])
+    <Question: choose-one of 2 classes: cat, dog>
     >>> ask("sparse", ["cat", "dog", "deer"], count=2).options["count"]
     2
     """
@@ -49,6 +52,10 @@ class Question:
     """Settings of this kind: scale, count, subset, none_of_these."""
     version: str = "1"
     """Changes whenever wording, options or classes change."""
+
+    def _summary(self) -> str:
+        shown = ", ".join(self.classes[:4]) + (", …" if len(self.classes) > 4 else "")
+        return f"Question: {self.kind} of {len(self.classes):,} classes: {shown}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(self.classes))

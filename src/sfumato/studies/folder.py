@@ -17,6 +17,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
 from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
 from sfumato.studies.study import Study, read_study, study_settings
+from sfumato.tabular import Summarised
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Timing:
     """What those cells did: model-epochs for trainings, worlds for simulations."""
 
 
-@dataclass(frozen=True, eq=False)
-class RunFolder:
+@dataclass(frozen=True, eq=False, repr=False)
+class RunFolder(Summarised):
     """The folder of a study that ran, finished or not."""
 
     folder: Path
@@ -53,6 +54,11 @@ class RunFolder:
             raise DataError(f"{folder} has no study.toml and run.json: it is not a run's folder.")
         info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         return cls(folder, read_study(folder / "study.toml"), info)
+
+    def _summary(self) -> str:
+        done = (self.folder / "estimates.parquet").is_file()
+        state = f"{len(self.estimates):,} estimates" if done else "not finished"
+        return f"{type(self).__name__} of {self.study.name} in {self.folder}: {state}"
 
     @property
     def simulated(self) -> bool:

@@ -56,6 +56,7 @@ from sfumato.planning.grid import (
     MAP_SIZES,
     default_points,
 )
+from sfumato.tabular import Summarised
 
 if TYPE_CHECKING:
     from sfumato.evaluation.attacks import Attack
@@ -312,7 +313,7 @@ def _parts(value: Any) -> Any:
     return {"shares": value} if isinstance(value, list | tuple) else value
 
 
-class Study(StudySettings):
+class Study(Summarised, StudySettings):
     """What is compared on what, in one size."""
 
     name: str
@@ -407,6 +408,13 @@ class Study(StudySettings):
         if bool(self.arms) != bool(self.networks):
             raise ValueError("a study that trains needs an arm and a network at least")
         return self
+
+    def _summary(self) -> str:
+        seeds = f", {self.seeds} seeds" if self.networks or self.worlds else ""
+        return (
+            f"Study {self.name} ({self.size}): {len(self.arms)} arms, {len(self.networks)} "
+            f"networks{seeds}"
+        )
 
     @property
     def arm_names(self) -> tuple[str, ...]:
