@@ -15,7 +15,7 @@ _NAMES = {
     "aggregate": "sfumato.labels.verbs:aggregate",
     "audit": "sfumato.studies.verbs:audit",
     "check": "sfumato.labels.check:check",
-    "compare": "sfumato.evaluation.score:compare",
+    "compare": "sfumato.evaluation.models:compare",
     "describe": "sfumato.labels.verbs:describe",
     "evaluate": "sfumato.evaluation.models:evaluate",
     "label": "sfumato.labels.verbs:label",

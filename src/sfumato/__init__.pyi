@@ -5,8 +5,8 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.errors import UnknownName as UnknownName
+from sfumato.evaluation.models import compare as compare
 from sfumato.evaluation.models import evaluate as evaluate
-from sfumato.evaluation.score import compare as compare
 from sfumato.evaluation.scorers import soft_scorer as soft_scorer
 from sfumato.items.items import Items as Items
 from sfumato.items.load import load_items as load_items

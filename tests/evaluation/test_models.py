@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.models import AGAINST_ORIGINAL, Evaluation, evaluate
+from sfumato.evaluation.models import AGAINST_ORIGINAL, Evaluation, compare, evaluate
 from sfumato.evaluation.score import evaluate as score_model
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
@@ -227,3 +227,27 @@ def test_nothing_to_evaluate_is_a_sentence() -> None:
         evaluate(HUMAN, {})
     with pytest.raises(DataError, match="Labels cannot be a int"):
         evaluate(3, MODEL)
+
+
+def test_compare_pairs_seeds_and_takes_what_evaluate_takes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    items = [f"i{n}" for n in range(40)]
+    human = LabelSet(items, ("cat", "dog"), rng.dirichlet([1, 1], 40))
+    near = [LabelSet(items, ("cat", "dog"), 0.9 * human.probs + 0.05) for _ in range(3)]
+    (tmp_path / "far.csv").write_text(
+        "item;dog;cat\n" + "\n".join(f"{item};0.5;0.5" for item in items), encoding="utf-8"
+    )
+
+    one = compare(human, {"far": tmp_path / "far.csv", "near": near[0]}, metrics=["brier"])
+    seeds = compare(
+        human, {"far": [tmp_path / "far.csv"] * 3, "near": near}, metrics=["brier"], strata=()
+    )
+
+    (row,) = one.filter(stratum="all")
+    assert (row.arm, row.second, row.over) == ("near", "far", "items")
+    assert row.value < 0 and row.p is not None and row.p < 0.05
+    (paired,) = seeds
+    assert paired.seeds == (0, 1, 2) and paired.value == pytest.approx(row.value)
+    assert compare(human, {"a": near[0], "b": near[1]}, seed=1).table.equals(
+        compare(human, {"a": near[0], "b": near[1]}, seed=1).table
+    )

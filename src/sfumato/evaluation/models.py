@@ -20,6 +20,7 @@ from sfumato.evaluation.predictions import (
     load_original,
     load_predictions,
     other_class_order,
+    require_same_classes,
 )
 from sfumato.evaluation.score import (
     Missing,
@@ -29,13 +30,16 @@ from sfumato.evaluation.score import (
     join,
     leaderboard,
 )
+from sfumato.evaluation.score import compare as compare_arms
 from sfumato.evaluation.score import evaluate as score_model
 from sfumato.evaluation.trials import Mask
 from sfumato.frames import is_table
+from sfumato.judgments.judgments import Judgments
 from sfumato.labels.files import load_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
 from sfumato.labels.tables import ITEM_NAMES, listed
+from sfumato.labels.verbs import label
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
 from sfumato.scores import Estimate, Estimates
@@ -112,7 +116,7 @@ def evaluate(
 ) -> Evaluation:
     """Every score of every model against people's labels, with 95 % intervals over items.
 
-    ``labels`` are a ``LabelSet``, a path or a table; ``predictions`` one model or several by name,
+    ``labels`` are a ``LabelSet``, answers, a path or a table; ``predictions`` one model or several by name,
     each a ``LabelSet``, a path, a table, an array, or an array with its ids. ``metrics`` are names
     of ``METRICS`` and of the reference lines (all by default). ``strata`` are names, or the ids of
     items by a name of one's own. ``kind`` says what the numbers are, of all models or by
@@ -126,7 +130,7 @@ def evaluate(
     >>> [(row.arm, row.metric, round(row.value, 4)) for row in found]
     [('ours', 'brier', 0.04)]
     """
-    people = load_labels(labels, classes=classes, item=item)
+    people = load_labels(_labelled(labels), classes=classes, item=item)
     sources = _by_arm(predictions)
     loaded = {
         arm: load_predictions(
@@ -162,6 +166,78 @@ def evaluate(
         compared, remarks, [*cautions, *said], metrics, strata, together=ensemble, draws=draws,
         seed=seed, advance=advance,
     )  # fmt: skip
+
+
+def compare(
+    labels: object,
+    arms: Mapping[str, object],
+    *,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    original: object = None,
+    metrics: Sequence[str] | None = None,
+    strata: Sequence[str] | Mapping[str, Collection[str]] = STRATA,
+    test: str = "paired t",
+    missing: Missing = "error",
+    draws: int = 1000,
+    seed: int = 0,
+) -> Estimates:
+    """Paired differences between models or ways of training, each with an interval and a test.
+
+    ``arms`` are predictions by name, in any form that ``evaluate`` takes; a list of them, or a dict
+    by number, are seeds. ``pairs`` are (first, second) for first minus second; by default every
+    later arm minus every earlier one. With several seeds the pairs are seeds, with one the items.
+
+    >>> labels = {"item": ["a", "b", "c"], "cat": [1, 0.5, 0], "dog": [0, 0.5, 1]}
+    >>> ours = {"item": ["a", "b", "c"], "cat": [0.9, 0.6, 0.2], "dog": [0.1, 0.4, 0.8]}
+    >>> theirs = {"item": ["a", "b", "c"], "cat": [0.5, 0.5, 0.5], "dog": [0.5, 0.5, 0.5]}
+    >>> found = compare(labels, {"theirs": theirs, "ours": ours}, metrics=["brier"], strata=())
+    >>> [(row.arm, row.second, round(row.value, 4)) for row in found]
+    [('ours', 'theirs', -0.2933)]
+    """
+    people = load_labels(_labelled(labels)).labels
+    loaded = {
+        arm: {number: _loaded(arm, one, people) for number, one in _seeds(source).items()}
+        for arm, source in arms.items()
+    }
+    truth = None
+    if original is not None:
+        name = _name("the original labels", original)
+        truth = load_original(original, name=name, classes=people.classes, items=people.items)
+    return Estimates.of(
+        compare_arms(
+            people,
+            loaded,
+            pairs=pairs,
+            original=truth,
+            metrics=metrics,
+            strata=_masks(strata, people, truth),
+            test=test,
+            rng=np.random.default_rng(seed),
+            draws=draws,
+            missing=missing,
+        )
+    )
+
+
+def _labelled(source: object) -> object:
+    """People's answers as the labels that follow from them; anything else as it is."""
+    return label(source) if isinstance(source, Judgments) else source
+
+
+def _seeds(source: Any) -> dict[int, Any]:
+    """The trainings of an arm by seed; a single one is seed 0."""
+    if isinstance(source, list) and source and not is_table(source):
+        return dict(enumerate(source))
+    if isinstance(source, Mapping) and all(isinstance(key, int) for key in source):
+        return dict(source)
+    return {0: source}
+
+
+def _loaded(arm: str, source: object, people: LabelSet) -> LabelSet:
+    name = _name(arm, source)
+    found = load_predictions(source, name=name, classes=people.classes, items=people.items).labels
+    require_same_classes(name, found, people.classes)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
