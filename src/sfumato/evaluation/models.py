@@ -117,8 +117,8 @@ def evaluate(
     """Every score of every model against people's labels, with 95 % intervals over items.
 
     ``labels`` are a ``LabelSet``, answers, a path or a table; ``predictions`` one model or several
-    by name, each a ``LabelSet``, a path, a table, an array, or an array with its ids. ``metrics`` are names
-    of ``METRICS`` and of the reference lines (all by default). ``strata`` are names, or the ids of
+    by name, each a ``LabelSet``, a path, a table, an array, or an array with its ids.
+    ``metrics`` are names of ``METRICS`` and of the reference lines (all by default). ``strata`` are names, or the ids of
     items by a name of one's own. ``kind`` says what the numbers are, of all models or by
     model. ``classes`` are the order of what a source does not name, ``item`` is the column of
     the items, ``missing`` what happens to items without a prediction, ``unshared`` to classes that
