@@ -117,12 +117,12 @@ def evaluate(
     """Every score of every model against people's labels, with 95 % intervals over items.
 
     ``labels`` are a ``LabelSet``, answers, a path or a table; ``predictions`` one model or several
-    by name, each a ``LabelSet``, a path, a table, an array, or an array with its ids.
-    ``metrics`` are names of ``METRICS`` and of the reference lines (all by default). ``strata`` are names, or the ids of
-    items by a name of one's own. ``kind`` says what the numbers are, of all models or by
-    model. ``classes`` are the order of what a source does not name, ``item`` is the column of
-    the items, ``missing`` what happens to items without a prediction, ``unshared`` to classes that
-    one side lacks. With ``ensemble`` the mean of the models is scored as one more.
+    by name, each a ``LabelSet``, a path, a table, an array, or an array with its ids. ``metrics``
+    are names of ``METRICS`` and of the reference lines (all by default). ``strata`` are names, or
+    the ids of items by a name of one's own. ``kind`` says what the numbers are, of all models or by
+    model. ``classes`` are the order of what a source does not name, ``item`` is the column of the
+    items, ``missing`` what happens to items without a prediction, ``unshared`` to classes that one
+    side lacks. With ``ensemble`` the mean of the models is scored as one more.
 
     >>> labels = {"item": ["a", "b", "c"], "cat": [1, 0.5, 0], "dog": [0, 0.5, 1]}
     >>> ours = {"item": ["a", "b", "c"], "cat": [0.9, 0.6, 0.2], "dog": [0.1, 0.4, 0.8]}
