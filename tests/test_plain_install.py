@@ -23,6 +23,8 @@ from sfumato.cli.commands import COMMANDS
 from sfumato.cli.help import help_texts
 from sfumato.errors import EXTRAS
 
+pytestmark = pytest.mark.check
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -13,6 +13,8 @@ from sfumato.studies.pages import OF_MEASURE, SECTIONS, sections_of, study_page
 from sfumato.studies.run import run_study
 from sfumato.studies.study import read_study, shipped_names, with_arms
 
+pytestmark = pytest.mark.check
+
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_sections_are_those_of_the_kind_of_study(name: str) -> None:

@@ -17,6 +17,8 @@ from sfumato.studies.run import Run
 from sfumato.studies.study import read_study
 from sfumato.studies.verdicts import Verdict
 
+pytestmark = pytest.mark.check
+
 
 @pytest.fixture
 def folder(own_run: Path) -> Path:

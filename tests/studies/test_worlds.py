@@ -33,6 +33,8 @@ from sfumato.studies.worlds import (
     world_points,
 )
 
+pytestmark = pytest.mark.check
+
 SHIPPED = ("informativeness-grid", "informativeness-sparsity", "informativeness-costs")
 SIZES = (3, 10, 30)
 SEEDS = 3
