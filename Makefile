@@ -9,7 +9,7 @@ INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)
 .PHONY: help demo test check lint bench fuzz docs-check docs-update clean
 
 help:
-	@echo "make demo         install and run the main job on embedded data"
+	@echo "make demo         install, report on real answers, train on digits with simulated annotators"
 	@echo "make test         run the tests, in a few minutes"
 	@echo "make check        run what takes longer: documentation, notebooks, whole studies, clusters"
 	@echo "make lint         ruff and mypy"
@@ -20,6 +20,8 @@ help:
 
 demo: .venv/installed
 	$(BIN)/sfumato run digits --output demo-output
+	$(BIN)/sfumato report "$$($(BIN)/sfumato data path real-sample)/real-answers.csv.gz" \
+		-o demo-output/people.html --overwrite
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not check"

@@ -4,10 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sfumato.data import DATASETS, check, get, listing, path
+from sfumato.data import DATASETS, check, get, listing, load_judgments, path
 from sfumato.errors import DataError, MissingPackage, UnknownName
+from sfumato.judgments.judgments import Judgments
+from sfumato.labels.build import build
 
 FILES = [file for dataset in DATASETS.values() for file in dataset.files]
 
@@ -15,7 +18,10 @@ ELSEWHERE = ("cifar10-official", "cifar10.1", "cinic10", "cifar10c", "soft-digit
 """Not among the shared files: their loaders are tested on small files of the same layout."""
 
 SHARED = [
-    file for name, dataset in DATASETS.items() if name not in ELSEWHERE for file in dataset.files
+    file
+    for name, dataset in DATASETS.items()
+    if name not in ELSEWHERE and not dataset.package
+    for file in dataset.files
 ]
 
 
@@ -172,6 +178,26 @@ def test_embedded_digits_need_no_fetching_but_their_package(
 
     with pytest.raises(MissingPackage, match=r"pip install 'sfumato\[learn\]'"):
         get("digits")
+
+
+def test_embedded_answers_are_every_tenth_question_of_the_release(data_folder: Path) -> None:
+    answers = load_judgments("real-sample")
+    assert isinstance(answers, Judgments)
+    released = np.load(data_folder / "real_imagenet" / "raters_golden.npz")
+
+    shares = build(answers, "votes").crowd.mean()
+
+    expected = {
+        f"{image[15:23]}-class-{place}": dict(zip(("no", "maybe", "yes"), share, strict=True))
+        for (image, place), share in zip(
+            released["info"][::10], released["tensor"].mean(axis=0)[::10].tolist(), strict=True
+        )
+    }
+    assert len(answers.annotators) == len(released["ids"]) == 78
+    assert {item: dict(label) for item, label in shares} == {
+        item: pytest.approx(label) for item, label in expected.items()
+    }
+    assert {row["state"] for row in check("real-sample")} == {"present"}
 
 
 def test_importing_opens_no_connection() -> None:

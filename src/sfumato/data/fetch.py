@@ -80,7 +80,8 @@ def compare(dataset: Dataset, folder: Path) -> list[FileRow]:
 
     A file of which no fingerprint is known is present when there is anything of its name.
     """
-    return [{"file": file.path, "state": _state(file, folder)} for file in dataset.files]
+    base = dataset.base(folder)
+    return [{"file": file.path, "state": _state(file, base)} for file in dataset.files]
 
 
 def fetch(

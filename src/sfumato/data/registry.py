@@ -82,7 +82,7 @@ class Dataset(Record):
     classes: Annotated[tuple[str, ...], BeforeValidator(lambda name: CLASSES[name])] = ()
     """The classes of its images and labels, by the name of a list in ``CLASSES``."""
     package: str | None = None
-    """The Python package that brings the data along, where one does; then there are no files."""
+    """The Python package that brings the data along, where one does; files are paths in it."""
     made: str | None = None
     """How files without an address came about, where they do not say it themselves."""
     files: tuple[RemoteFile, ...] = ()
@@ -104,8 +104,13 @@ class Dataset(Record):
 
     def path(self, folder: Path | None = None) -> Path:
         """Where the files are, or would be; a package that is not installed is an error."""
+        base = self.base(folder)
+        return base / Path(self.files[0].path).parent if self.files else base
+
+    def base(self, folder: Path | None = None) -> Path:
+        """The folder that paths of files are in: the package's, or that of data sets."""
         if not self.package:
-            return (folder or data_folder()) / Path(self.files[0].path).parent
+            return folder or data_folder()
         spec = find_spec(self.package)
         if spec is None or spec.origin is None:
             raise missing_package(f"The dataset {self.name!r}", "scikit-learn", "learn")
@@ -114,7 +119,7 @@ class Dataset(Record):
     def locate(self, name: str, folder: Path | None = None) -> Path:
         """Where the file called ``name`` is; a missing one is an error with a remedy."""
         files = {Path(file.path).name: file for file in self.files}
-        place = (folder or data_folder()) / find(files, name, what=f"file of {self.name}").path
+        place = self.base(folder) / find(files, name, what=f"file of {self.name}").path
         if not place.exists():
             raise DataError(
                 f"{place} is missing. `sfumato data get {self.name}` fetches it or says how to "
