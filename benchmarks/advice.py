@@ -23,7 +23,7 @@ from sfumato.labels.labelset import CrowdLabels
 from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.planning.advise import Advice, Task, advise
 from sfumato.planning.cost import Cost
-from sfumato.planning.embed import cosines, spearman
+from sfumato.planning.embed import spearman
 from sfumato.planning.pilot import PilotStudy, error_rate
 from sfumato.planning.weigh import (
     Candidate,
@@ -33,6 +33,7 @@ from sfumato.planning.weigh import (
     perceive,
     state_answers,
 )
+from sfumato.stats import cosines
 
 Array = NDArray[np.float64]
 

@@ -38,13 +38,13 @@ from sfumato.planning.embed import (
     Embedding,
     EmbeddingSettings,
     Rankings,
-    cosines,
     gnmds_rankings,
     mine_triplets,
     objective_of,
     rank_scores,
     spearman,
 )
+from sfumato.stats import cosines
 
 Floats = NDArray[np.float64]
 Gradient = Callable[..., tuple[float, Floats]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.metrics.pairwise import cosine_similarity
 from statsmodels.stats.multitest import multipletests
 
 from sfumato.errors import DataError
@@ -23,6 +24,7 @@ from sfumato.stats import (
     bootstrap_means,
     bootstrap_statistics,
     bootstrap_sums,
+    cosines,
     crossed_weights,
     dense_codes,
     draw_multinomial,
@@ -734,3 +736,17 @@ def test_holm_is_monotone_in_every_p_value(p_values: list[float]) -> None:
     lower = holm([p_values[0] / 2, *p_values[1:]])
 
     assert all(after <= before for after, before in zip(lower, adjusted, strict=True))
+
+
+def test_cosines_are_those_of_the_angles_and_of_scikit_learn() -> None:
+    half, vectors = np.sqrt(0.5), np.random.default_rng(0).normal(size=(6, 4))
+
+    found = cosines(np.array([[1.0, 0.0], [3.0, 3.0], [-2.0, 0.0]]))
+
+    np.testing.assert_allclose(found, [[1, half, -1], [half, 1, -half], [-1, -half, 1]])
+    np.testing.assert_allclose(cosines(vectors), cosine_similarity(vectors))
+
+
+def test_vector_without_direction_is_named() -> None:
+    with pytest.raises(DataError, match=r"Vector 1 has length 0\.0"):
+        cosines(np.array([[1.0, 2], [0, 0]]))

@@ -1,4 +1,4 @@
-"""Find what a typed name means, or say which names there are; put names in order."""
+"""Find what a typed name means, or say which there are; put names in order, in sentences."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,6 +37,25 @@ def sorted_names(names: Sequence[str]) -> list[str]:
     if all(re.fullmatch(r"-?\d{1,18}", name) for name in names):
         return sorted(names, key=lambda name: (int(name), name))
     return sorted(names)
+
+
+def quote_names(names: Sequence[str], most: int = 8) -> str:
+    """Names in quotes, the first few.
+
+    >>> quote_names(["a", "b"]), quote_names(["a", "b", "c"], 2)
+    ("'a', 'b'", "'a', 'b' and 1 more")
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(repr(str(name)[:60]) for name in names[:most]) + more
+
+
+def format_count(number: int, what: str, several: str = "") -> str:
+    """A number and its noun, in the plural but for one.
+
+    >>> format_count(1, "row"), format_count(2000, "row"), format_count(2, "person", "people")
+    ('1 row', '2,000 rows', '2 people')
+    """
+    return f"{number:,} {what if number == 1 else several or what + 's'}"
 
 
 def load_name(target: str) -> Any:

@@ -316,6 +316,25 @@ def mid_ranks(codes: Codes, weights: Values | None = None) -> Values:
 # Intervals
 
 
+def cosines(vectors: NDArray[np.floating]) -> Values:
+    """Cosines of the angles between all pairs of vectors, as seen from the origin (S1-29, S1-51).
+
+    >>> cosines(np.array([[1.0, 0.0], [3.0, 3.0]])).round(4)[0]
+    array([1.    , 0.7071])
+    """
+    vectors = np.asarray(vectors, dtype=np.float64)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    pointless = ~(np.isfinite(length) & (length > 0))
+    if pointless.any():
+        worst = int(pointless.argmax())
+        raise DataError(
+            f"Vector {worst} has length {length[worst, 0]}; a cosine needs vectors of finite "
+            "length above zero."
+        )
+    unit = vectors / length
+    return np.clip(unit @ unit.T, -1, 1)
+
+
 def percentile_interval(
     drawn: Values,
     *,

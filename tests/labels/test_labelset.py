@@ -16,7 +16,7 @@ def labels(*rows: tuple[float, ...]) -> LabelSet:
 def crowd(item: list[int], probs: list[list[float]]) -> CrowdLabels:
     people = tuple(f"p{place}" for place in range(len(item)))
     items = tuple(f"i{place}" for place in range(max(item) + 1))
-    return CrowdLabels(items, people, ("a", "b"), item, list(range(len(item))), probs)  # type: ignore[arg-type]
+    return CrowdLabels(items, people, ("a", "b"), item, list(range(len(item))), probs)
 
 
 def test_label_that_does_not_sum_to_one_names_the_item() -> None:
@@ -97,3 +97,27 @@ def test_mean_is_a_distribution_whatever_the_order(rows: list[tuple[int, float]]
 
 def test_hard_labels_are_one_hot() -> None:
     assert hard_labels(["i", "j"], ["a", "b"], np.array([1, 0])).probs.tolist() == [[0, 1], [1, 0]]
+
+
+def test_votes_are_codes_and_stay_so_through_every_choice_of_judgments() -> None:
+    wide = tuple(f"c{place}" for place in range(1000))
+    votes = CrowdLabels(("a", "b"), ("p", "q"), wide, [0, 0, 1], [0, 1, 0], said=[7, 7, 999])
+    dense = CrowdLabels(("a", "b"), ("p", "q"), wide, [0, 0, 1], [0, 1, 0], votes.probs)
+
+    assert votes.votes is not None and dense.votes is not None
+    assert votes.votes.tolist() == dense.votes.tolist() == [7, 7, 999]
+    assert votes.take(np.array([0, 2]), Step("some")).said.tolist() == [7, 999]
+    assert (votes.mean().probs == dense.mean().probs).all()
+    assert votes["b"] == dense["b"]
+
+
+def test_one_answer_that_is_no_vote_makes_them_distributions() -> None:
+    mixed = CrowdLabels(("a",), ("p", "q"), ("x", "y"), [0, 0], [0, 1], [[1, 0], [0.5, 0.5]])
+
+    assert mixed.votes is None
+    assert mixed.take(np.array([0]), Step("the vote")).votes is not None
+
+
+def test_codes_of_another_number_than_judgments_are_refused() -> None:
+    with pytest.raises(DataError, match="2 judgments but 1 rows"):
+        CrowdLabels(("a",), ("p", "q"), ("x", "y"), [0, 0], [0, 1], said=[0])

@@ -40,6 +40,17 @@ def test_several_by_list_slice_and_mask() -> None:
     assert LABELS[pd.Series(["10"]).to_numpy()].items == ("10",)
 
 
+def test_rows_are_counted_as_numpy_does_where_that_is_said() -> None:
+    assert LABELS[[2, 0], ...].items == ("27", "3")
+    assert LABELS[np.array([1]), ...].items == ("10",)
+    assert LABELS[np.array([False, True, True]), ...].items == ("10", "27")
+    assert LABELS[1:, ...].items == ("10", "27")
+    assert LABELS.shape == np.asarray(LABELS).shape == (3, 2)
+    assert np.asarray(LABELS, dtype=np.float32).dtype == np.float32
+    with pytest.raises(IndexError):
+        LABELS[[3], ...]
+
+
 def test_what_is_not_there_is_told() -> None:
     with pytest.raises(DataError, match=r"No item is called '100'\. Did you mean '10'"):
         LABELS[100]

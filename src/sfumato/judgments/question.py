@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from sfumato.errors import DataError
 from sfumato.names import find
-from sfumato.tabular import Summarised
+from sfumato.tabular import ShortRepr
 
 Kind = Literal[
     "choose-one",
@@ -33,7 +33,7 @@ RULED_OUT = "ruled_out"
 
 
 @dataclass(frozen=True, repr=False)
-class Question(Summarised):
+class Question(ShortRepr):
     """What was asked; answers of two versions are never pooled unnoticed.
 
     >>> ask("choose-one", ["cat", "dog"])

@@ -185,7 +185,9 @@ def between_pairs(crowd: CrowdLabels, *, most: int = 30) -> pl.DataFrame:
             both = (rows[:, first] >= 0) & (rows[:, second] >= 0)
             if both.any():
                 names = [crowd.annotators[busiest[place]] for place in (first, second)]
-                here, there = crowd.probs[rows[both, first]], crowd.probs[rows[both, second]]
+                here, there = (
+                    crowd.answers[crowd.said[rows[both, place]]] for place in (first, second)
+                )
                 found.append((*names, int(both.sum()), *_pair(here, there)))
     number = dict.fromkeys(("same", "kappa", "divergence"), pl.Float64())
     schema = {"first": pl.String(), "second": pl.String(), "items": pl.Int64(), **number}
@@ -332,7 +334,7 @@ def _distances_between(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Sum of distances and number of pairs of each item."""
     order = np.argsort(crowd.item, kind="stable")
-    item, person, probs = crowd.item[order], crowd.annotator[order], crowd.probs[order]
+    item, person, said = crowd.item[order], crowd.annotator[order], crowd.said[order]
     ends = np.cumsum(np.bincount(item, minlength=len(crowd.items)))
     followers = ends[item] - np.arange(len(item)) - 1  # later judgments of the same item
     distance = np.zeros(len(crowd.items))
@@ -341,12 +343,25 @@ def _distances_between(
     rows, lag = np.flatnonzero(followers > 0), 1
     while len(rows):
         strangers = rows[(person[rows] != person[rows + lag]) | (person[rows] == NOT_RECORDED)]
-        far = divergence_rows(probs[strangers], probs[strangers + lag], divergence)
+        far = _distances(crowd, said[strangers], said[strangers + lag], divergence)
         distance += np.bincount(item[strangers], weights=far, minlength=len(distance))
         pairs += np.bincount(item[strangers], minlength=len(pairs))
         lag += 1
         rows = rows[followers[rows] >= lag]
     return distance, pairs
+
+
+def _distances(
+    crowd: CrowdLabels,
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    divergence: Divergence,
+) -> NDArray[np.float64]:
+    """The distance between the answers of each pair, worked out once for equal pairs."""
+    width = len(crowd.answers)
+    pairs, place = np.unique(first.astype(np.int64) * width + second, return_inverse=True)
+    here, there = crowd.answers[pairs // width], crowd.answers[pairs % width]
+    return divergence_rows(here, there, divergence)[place]
 
 
 def _matched(

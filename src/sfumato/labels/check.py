@@ -21,10 +21,9 @@ from sfumato.judgments.formats.check import (
     FileCheck,
     Problems,
     check_judgments,
-    counted,
     note_platform_ids,
     note_steps,
-    shown,
+    show_value,
 )
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, LABELS
 from sfumato.judgments.formats.own import question_file
@@ -32,7 +31,7 @@ from sfumato.judgments.formats.reading import open_text, read_csv_rows
 from sfumato.labels.labelset import SUM_TOLERANCE
 from sfumato.labels.rounding import normalise
 from sfumato.labels.tables import digits_of, read_arrays
-from sfumato.names import find
+from sfumato.names import find, format_count
 
 IDS = ("item", "annotator")
 """The columns of a table of labels that are not classes."""
@@ -160,7 +159,7 @@ def _check_rows(path: Path, holds: Contents) -> FileCheck:
                 _beside(path).name,
                 None,
                 "judgments",
-                found=counted(weights, "number"),
+                found=format_count(weights, "number"),
                 expected=f"one number per row of {path.name}, {len(stored.table):,}",
             )
     table = stored.table
@@ -172,7 +171,7 @@ def _check_rows(path: Path, holds: Contents) -> FileCheck:
         people=table["annotator"].drop_nulls().n_unique() if "annotator" in table.columns else 0,
         classes=len(stored.classes),
         simulated=simulated,
-        problems=problems.listed(),
+        problems=problems.in_order(),
         advice=(),
     )
 
@@ -331,7 +330,7 @@ def _check_beside(path: Path, problems: Problems) -> tuple[int | None, bool]:
         number for number in weights if not _is_count(number)
     ]  # fmt: skip
     if wrong or not isinstance(weights, list):
-        found = shown(wrong[0] if isinstance(weights, list) else weights)
+        found = show_value(wrong[0] if isinstance(weights, list) else weights)
         expected = "a list of numbers from 0, the judgments behind each row"
         problems.note(beside.name, None, "judgments", found=found, expected=expected)
     return (len(weights) if isinstance(weights, list) else None), simulated
@@ -350,7 +349,7 @@ def _read_beside(path: Path, problems: Problems) -> dict[str, Any]:
         problems.note(beside.name, None, "", found=f"no JSON ({error})", expected="a JSON object")
         return {"provenance": []}
     if not isinstance(stored, dict):
-        problems.note(beside.name, None, "", found=shown(stored), expected="a JSON object")
+        problems.note(beside.name, None, "", found=show_value(stored), expected="a JSON object")
         return {"provenance": []}
     return stored
 

@@ -38,6 +38,7 @@ from sfumato.labels.signals import (
     mean_uncertainty,
     non_max_mass,
     possible_labels,
+    spread_of,
     support_size,
     unsure_proportion,
     variance_of_top,
@@ -268,18 +269,19 @@ def _agreement(crowd: CrowdLabels, rng: np.random.Generator) -> list[dict[str, A
 
 def _labels(judgments: Judgments, crowd: CrowdLabels, recipe: str) -> dict[str, Any]:
     labels = crowd.mean()
-    doubt = entropy(labels)
+    spread = entropy(labels)
     stated = judgments.statements
     _, item = np.unique(judgments.table["item"].to_numpy(), return_inverse=True)
     n_items = int(item.max()) + 1
     found = {
         "recipe": recipe,
-        "mean_entropy": float(doubt.mean()),
+        "mean_entropy": float(spread.mean()),
+        **_doubt_and_disagreement(crowd),
         "mean_non_max_mass": float(non_max_mass(labels).mean()),
         "variance_of_top": variance_of_top(labels),
         "at_most_two_labels": float((support_size(labels) <= 2).mean()),
-        "zero_entropy": float((doubt == 0).mean()),
-        "entropy_in_top_30_percent": _number(concentration(doubt, 0.3)),
+        "zero_entropy": float((spread == 0).mean()),
+        "entropy_in_top_30_percent": _number(concentration(spread, 0.3)),
     }
     if stated.ruled_out.any():
         possible = possible_labels(stated.ruled_out[stated.index], item, n_items)
@@ -289,6 +291,19 @@ def _labels(judgments: Judgments, crowd: CrowdLabels, recipe: str) -> dict[str, 
         found["mean_uncertainty"] = float(mean_uncertainty(unsure, item, n_items).mean())
         found["unsure_proportion"] = float(unsure_proportion(unsure, item, n_items).mean())
     return found
+
+
+def _doubt_and_disagreement(crowd: CrowdLabels) -> dict[str, float]:
+    """What the entropy of items with two or more answers is the sum of; empty if there are none."""
+    spread = spread_of(crowd)
+    several = spread.answers > 1
+    if not several.any():
+        return {}
+    return {
+        "doubt_within_answers": float(spread.doubt[several].mean()),
+        "disagreement_between_answers": float(spread.disagreement[several].mean()),
+        "items_with_different_answers": float(spread.disputed[several].mean()),
+    }
 
 
 def _oddities(judgments: Judgments) -> list[dict[str, Any]]:

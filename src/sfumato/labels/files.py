@@ -6,7 +6,7 @@ Parquet and CSV that we write hold nothing else, so that any tool can read them.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -154,7 +154,7 @@ def _load_crowd(
     crowd, remarks = _crowd_of_table(table, path.name, classes, item)
     _, before = _read_beside(path)
     step = Step("read labels", crowd.provenance[-1].settings, {path.name: fingerprint_file(path)})
-    return replace(crowd, provenance=(*before, step)), remarks
+    return crowd.with_provenance((*before, step)), remarks
 
 
 def _crowd_of_table(

@@ -8,6 +8,7 @@ checked when made, so nothing after the border can hold a row that does not sum 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -95,6 +96,16 @@ class LabelSet(Tabular):
     def __len__(self) -> int:
         return len(self.items)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many items and classes; with ``labels[rows, ...]`` scikit-learn can split labels."""
+        return len(self.items), len(self.classes)
+
+    def __array__(
+        self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
+        return np.array(self.probs, dtype=dtype)
+
     def __contains__(self, item: object) -> bool:
         return str(item) in self._rows
 
@@ -114,7 +125,12 @@ class LabelSet(Tabular):
         """One item's label by its id; several by a list of ids, a slice, or a mask.
 
         A slice of numbers counts rows; one of texts goes from the first id to the last, both in.
+        ``labels[rows, ...]`` counts rows as numpy does, which is how scikit-learn splits: a number
+        alone is an id, as ids may be numbers.
         """
+        if isinstance(wanted, tuple) and len(wanted) == 2 and wanted[1] is Ellipsis:
+            chosen = np.arange(len(self))[wanted[0]]
+            return self.take([self.items[row] for row in np.atleast_1d(chosen)])
         if isinstance(wanted, str | int | np.integer):
             row = self.probs[self._row(wanted)].tolist()
             return Distribution(zip(self.classes, row, strict=True))
@@ -192,15 +208,20 @@ class LabelSet(Tabular):
         return LabelSet(self.items, self.classes, probs, self.weight, (*self.provenance, step))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class CrowdLabels(Tabular):
-    """One row per judgment: which item, whose, and the distribution it stands for.
+    """One entry per judgment: which item, whose, and the distribution it stands for.
 
     ``item`` and ``annotator`` are positions in ``items`` and ``annotators``;
-    ``NOT_RECORDED`` stands for a person the file does not name.
+    ``NOT_RECORDED`` stands for a person the file does not name. ``said`` is the row of
+    ``answers`` that a judgment stands for: people repeat each other, and a thousand votes for one
+    class are a thousand small numbers and one row. ``probs`` writes the rows out.
 
     >>> CrowdLabels(("a",), ("ann", "ben"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
     <CrowdLabels: 2 judgments of 1 items by 2 annotators, 2 classes: cat, dog>
+    >>> votes = CrowdLabels(("a",), ("ann", "ben"), ("cat", "dog"), [0, 0], [0, 1], said=[1, 1])
+    >>> votes.probs.tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
     """
 
     items: tuple[str, ...]
@@ -208,25 +229,66 @@ class CrowdLabels(Tabular):
     classes: tuple[str, ...]
     item: NDArray[np.int64]  # (judgments,)
     annotator: NDArray[np.int64]  # (judgments,)
-    probs: NDArray[np.float64]  # (judgments, classes)
-    provenance: Provenance = field(default=())
+    answers: NDArray[np.float64]  # (answers, classes)
+    said: NDArray[np.int32]  # (judgments,)
+    provenance: Provenance
 
-    def __post_init__(self) -> None:
-        for name in ("items", "annotators", "classes"):
-            object.__setattr__(self, name, _as_texts(getattr(self, name)))
-        object.__setattr__(self, "item", _frozen(self.item, np.int64))
-        object.__setattr__(self, "annotator", _frozen(self.annotator, np.int64))
-        object.__setattr__(self, "probs", _frozen(self.probs, np.float64))
+    def __init__(
+        self,
+        items: Iterable[object],
+        annotators: Iterable[object],
+        classes: Iterable[object],
+        item: object,
+        annotator: object,
+        answers: object = None,
+        provenance: Provenance = (),
+        *,
+        said: object = None,
+    ) -> None:
+        """``answers`` alone has a row per judgment; ``said`` alone are votes, codes of classes."""
+        set_field = partial(object.__setattr__, self)
+        set_field("items", _as_texts(items))
+        set_field("annotators", _as_texts(annotators))
+        set_field("classes", _as_texts(classes))
+        set_field("item", _frozen(item, np.int64))
+        set_field("annotator", _frozen(annotator, np.int64))
+        rows = np.eye(len(self.classes)) if answers is None else answers
+        set_field("answers", _frozen(rows, np.float64))
+        set_field("said", _frozen(np.arange(len(self.answers)) if said is None else said, np.int32))
+        set_field("provenance", provenance)
         _check_unique(self.items, "item")
         _check_unique(self.annotators, "annotator")
         _check_unique(self.classes, "class")
         assert self.item.shape == self.annotator.shape
         assert not len(self.item) or (self.item.min() >= 0 and self.item.max() < len(self.items))
         assert not len(self.item) or self.annotator.max() < len(self.annotators)
-        _check_rows(self.probs, self.classes, self._where, self.item)
+        self._check_answers()
+
+    def _check_answers(self) -> None:
+        if self.said.shape != self.item.shape:
+            raise DataError(
+                f"There are {len(self.item)} judgments but {len(self.said)} rows of probabilities."
+            )
+        assert not len(self.said) or (self.said.min() >= 0 and self.said.max() < len(self.answers))
+        _check_rows(self.answers, self.classes, self._where, self.answers)
 
     def __len__(self) -> int:
         return len(self.item)
+
+    @property
+    def probs(self) -> NDArray[np.float64]:
+        """One row per judgment, (judgments, classes): large where there are many of both."""
+        if len(self.answers) == len(self.said) and (np.diff(self.said) == 1).all():
+            return self.answers
+        return self.answers[self.said]
+
+    @property
+    def votes(self) -> NDArray[np.int64] | None:
+        """The class that each judgment chose, where all put everything on one; otherwise None."""
+        used = self.answers[np.bincount(self.said, minlength=len(self.answers)) > 0]
+        if not ((used == 0) | (used == 1)).all():
+            return None
+        return self.answers.argmax(axis=1)[self.said]
 
     def mean(self) -> LabelSet:
         """The average of each item's judgments (S2-21); items nobody judged are left out.
@@ -236,21 +298,24 @@ class CrowdLabels(Tabular):
         array([[0.5, 0.5]])
         """
         weight = np.bincount(self.item, minlength=len(self.items)).astype(np.float64)
-        sums = np.stack(
-            [
-                np.bincount(self.item, weights=column, minlength=len(self.items))
-                for column in self.probs.T
-            ],
-            axis=1,
-        )
         judged = weight > 0
         return LabelSet(
             tuple(item for item, known in zip(self.items, judged, strict=True) if known),
             self.classes,
-            sums[judged] / weight[judged, None],
+            self._sums()[judged] / weight[judged, None],
             weight[judged],
             (*self.provenance, Step("aggregate mean", {"estimand": "what people say"})),
         )
+
+    def _sums(self) -> NDArray[np.float64]:
+        """The sum of each item's rows, (items, classes)."""
+        shape = len(self.items), len(self.classes)
+        votes = self.votes
+        if votes is not None:
+            counts = np.bincount(self.item * shape[1] + votes, minlength=shape[0] * shape[1])
+            return counts.reshape(shape).astype(np.float64)
+        columns = (np.bincount(self.item, column[self.said], shape[0]) for column in self.answers.T)
+        return np.stack(list(columns), axis=1)
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_], step: Step) -> "CrowdLabels":
         """The given judgments only; items and annotators keep their codes."""
@@ -260,8 +325,9 @@ class CrowdLabels(Tabular):
             self.classes,
             self.item[rows],
             self.annotator[rows],
-            self.probs[rows],
+            self.answers,
             (*self.provenance, step),
+            said=self.said[rows],
         )
 
     def of_items(self, items: Sequence[Id]) -> "CrowdLabels":
@@ -276,8 +342,22 @@ class CrowdLabels(Tabular):
             self.classes,
             new[rows],
             self.annotator[rows],
-            self.probs[rows],
+            self.answers,
             self.provenance,
+            said=self.said[rows],
+        )
+
+    def with_provenance(self, provenance: Provenance) -> "CrowdLabels":
+        """The same judgments that came about otherwise."""
+        return CrowdLabels(
+            self.items,
+            self.annotators,
+            self.classes,
+            self.item,
+            self.annotator,
+            self.answers,
+            provenance,
+            said=self.said,
         )
 
     def __getitem__(self, item: Id) -> list[tuple[str | None, Distribution]]:
@@ -294,7 +374,7 @@ class CrowdLabels(Tabular):
         return [
             (
                 who[self.annotator[row]],
-                Distribution(zip(self.classes, self.probs[row].tolist(), strict=True)),
+                Distribution(zip(self.classes, self.answers[self.said[row]].tolist(), strict=True)),
             )
             for row in rows
         ]
@@ -324,7 +404,11 @@ class CrowdLabels(Tabular):
             f"{len(self.annotators):,} annotators, {_named_classes(self.classes)}"
         )
 
-    def _where(self, row: int) -> str:
+    def _where(self, answer: int) -> str:
+        given = np.flatnonzero(self.said == answer)
+        if not len(given):
+            return f"answer {answer}"
+        row = given[0]
         code = self.annotator[row]
         who = "somebody" if code == NOT_RECORDED else repr(self.annotators[code])
         return f"item {self.items[self.item[row]]!r} by {who}"

@@ -154,10 +154,9 @@ def default_aggregator(crowd: CrowdLabels) -> str:
     What one person said, people's distributions and more than ``FEW_VOTES`` votes speak for
     themselves; a share of three votes does not, and a prior fitted to all items helps it.
     """
-    is_vote = bool(((crowd.probs == 0) | (crowd.probs == 1)).all())
     votes_per_item = np.bincount(crowd.item, minlength=len(crowd.items))
     few = float(np.median(votes_per_item)) < FEW_VOTES
-    return "shrunk-shares" if is_vote and few else "mean"
+    return "shrunk-shares" if few and crowd.votes is not None else "mean"
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:

@@ -154,7 +154,7 @@ def mean_intervals(crowd: CrowdLabels, *, items: int) -> tuple[Array, Array]:
     low, high = np.full((2, items, len(crowd.classes)), np.nan)
     if not len(crowd):
         return low, high
-    method = "vote-shares" if _are_votes(crowd.probs) else "mean"
+    method = "mean" if crowd.votes is None else "vote-shares"
     rng = np.random.default_rng(0)  # the same ends while nothing changes
     made = aggregate(crowd, method, rng=rng, interval="default", replicates=DRAWS)
     assert made.interval is not None
@@ -176,10 +176,11 @@ def agreement_so_far(crowd: CrowdLabels) -> tuple[Agreement, ...]:
         return ()
     rng = np.random.default_rng(0)
     between = between_people(crowd, "total-variation", rng=rng, draws=DRAWS)
-    if not _are_votes(crowd.probs):
+    votes = crowd.votes
+    if votes is None:
         return (between,)
     table = np.zeros((len(crowd.items), len(crowd.classes)))
-    np.add.at(table, crowd.item, crowd.probs)
+    np.add.at(table, (crowd.item, votes), 1)
     return (krippendorff_nominal(table, rng=rng, draws=DRAWS), between)
 
 
@@ -193,7 +194,3 @@ def _read_statements(question: Question, texts: Sequence[str]) -> AnswerDistribu
     unread = list(wrong)
     probs[unread], choice[unread] = np.nan, -1
     return AnswerDistributions(probs, choice)
-
-
-def _are_votes(probs: Array) -> bool:
-    return bool(((probs == 0) | (probs == 1)).all())

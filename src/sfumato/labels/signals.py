@@ -101,7 +101,9 @@ def spread_of(crowd: CrowdLabels) -> Spread:
     labels = crowd.mean()
     answers = np.bincount(crowd.item, minlength=len(crowd.items))
     judged = answers > 0
-    own = np.bincount(crowd.item, weights=entr(crowd.probs).sum(axis=1), minlength=len(answers))
+    own = np.bincount(
+        crowd.item, weights=entr(crowd.answers).sum(axis=1)[crowd.said], minlength=len(answers)
+    )
     doubt = own[judged] / answers[judged]
     total = entropy(labels)
     apart = np.maximum(total - doubt, 0)  # rounding may end below zero

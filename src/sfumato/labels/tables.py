@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.formats.columns import item_rank
 from sfumato.judgments.formats.texts import (
     HEAD,
     content_suffix,
@@ -24,6 +25,7 @@ from sfumato.judgments.formats.texts import (
     stated_delimiter,
 )
 from sfumato.labels.rounding import Digits, count_digits, normalise
+from sfumato.names import quote_names
 
 # Read the tables and arrays that labels and predictions are stored in, before they mean anything.
 #
@@ -107,13 +109,6 @@ def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
 
 # Which column is the item, and what is said of the classes.
 
-ITEM_NAMES = (
-    "item", "items", "item_id", "id", "uid", "ids", "image", "image_id", "image_name", "img",
-    "filename", "file_name", "file", "path", "picture", "example", "example_id", "sample",
-    "sample_id", "task", "task_id", "text_id", "instance", "instance_id", "key", "name", "index",
-)  # fmt: skip
-"""What a column of items is usually called; small letters."""
-
 CLASS_NAMES = ("class", "label", "category", "choice", "answer", "prediction", "predicted", "pred")
 """What a column of class names is usually called."""
 
@@ -167,12 +162,13 @@ def find_items(
     """
     if item is not None:
         if item not in table.columns:
-            raise DataError(f"{name} has no column {item!r}. It has {listed(table.columns)}.")
+            raise DataError(f"{name} has no column {item!r}. It has {quote_names(table.columns)}.")
         return item, ""
     if "item" in table.columns:
         return "item", ""
-    usual = [column for column in table.columns if column.lower() in ITEM_NAMES]
-    usual.sort(key=lambda column: ITEM_NAMES.index(column.lower()))
+    ranks = {column: item_rank(column) for column in table.columns}
+    ranked = {column: rank for column, rank in ranks.items() if rank is not None}
+    usual = sorted(ranked, key=ranked.__getitem__)
     if items is not None:
         known = set(items)
         held = {column: _held(table[column], known) for column in (*usual, *table.columns)}
@@ -180,7 +176,7 @@ def find_items(
     if not usual:
         raise DataError(
             f"{name} has no column 'item', and no other is called as items usually are. "
-            f"It has {listed(table.columns)}; name the column of the items."
+            f"It has {quote_names(table.columns)}; name the column of the items."
         )
     return usual[0], f"{name}: the items are taken from the column {usual[0]!r}."
 
@@ -241,16 +237,6 @@ def read_choices(
     remarks += _unused(name, [other for other in others if other != chosen])
     texts = table[chosen].cast(pl.String).str.strip_chars()
     return ItemChoices(tuple(table["item"]), tuple(texts), tuple(remarks))
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names in quotes, the first few.
-
-    >>> listed(["a", "b"]), listed(["a", "b", "c"], 2)
-    ("'a', 'b'", "'a', 'b' and 1 more")
-    """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(repr(str(name)[:60]) for name in names[:most]) + more
 
 
 # Which columns are classes.
@@ -336,7 +322,7 @@ def _affixes(
         ]
         best = meant if len(meant) == 1 else best
     if len(best) > 1:
-        shown = listed([f"{before}{classes[0]}{behind}" for before, behind in best])
+        shown = quote_names([f"{before}{classes[0]}{behind}" for before, behind in best])
         raise DataError(
             f"{name} has several columns for each class, such as {shown}. Keep those of one model."
         )
@@ -363,7 +349,7 @@ def _numbered(
             columns = tuple(places[place] for place in sorted(places))
             remark = (
                 f"{name}: the columns {columns[0]!r} to {columns[-1]!r} name no class and are "
-                f"taken in the order {listed(classes)}."
+                f"taken in the order {quote_names(classes)}."
             )
             return _Wide(columns, None, (remark,))
     return None
@@ -385,7 +371,7 @@ def _own_classes(table: pl.DataFrame, name: str, others: list[str]) -> _Wide:
     bare = [PREFIX.sub("", one) for one in columns]
     cut = all(PREFIX.match(one) for one in columns) and len(set(bare)) == len(bare)
     classes = tuple(bare if cut else columns)
-    remark = f"{name}: the classes are {listed(classes)}, from columns such as {columns[0]!r}."
+    remark = f"{name}: the classes are {quote_names(classes)}, from columns such as {columns[0]!r}."
     return _Wide(tuple(columns), classes, (remark,) if cut else ())
 
 
@@ -488,12 +474,13 @@ def _is_numeric(column: pl.Series) -> bool:
 def _unused(name: str, columns: Sequence[str]) -> Iterator[str]:
     if columns:
         what = "column is" if len(columns) == 1 else "columns are"
-        yield f"{name}: {len(columns)} {what} not used: {listed(columns)}."
+        yield f"{name}: {len(columns)} {what} not used: {quote_names(columns)}."
 
 
 def _no_classes(name: str, columns: Sequence[str], classes: Sequence[str] | None) -> str:
-    wanted = f", such as {listed(classes, 3)}" if classes else ""
+    wanted = f", such as {quote_names(classes, 3)}" if classes else ""
     return (
-        f"{name} has no column of numbers for a class. It has {listed(columns) or 'only items'}; "
-        f"expected one column per class{wanted}, or one row per item and class."
+        f"{name} has no column of numbers for a class. It has "
+        f"{quote_names(columns) or 'only items'}; expected one column per class{wanted}, or one "
+        "row per item and class."
     )

@@ -228,6 +228,11 @@ class Description(dict[str, Any]):
         for row in self["agreement"]:
             if row["value"] is not None:
                 told.append(f"{row['name']}: {row['value']:.3f}")
+        if "doubt_within_answers" in self["labels"]:
+            told.append(
+                f"doubt within answers: {self['labels']['doubt_within_answers']:.3f} nats, "
+                f"disagreement between them: {self['labels']['disagreement_between_answers']:.3f}"
+            )
         told += [f"{row['about']}: {row['count']:,}" for row in self["oddities"]]
         told += [f"{row['what']}: {row['example'] or row['count']}" for row in self["remarks"]]
         if self["rejected"]["count"]:

@@ -55,8 +55,8 @@ def votes_of(crowd: CrowdLabels) -> Votes:
 
     How many cast none is in the provenance.
     """
-    top = crowd.probs.max(axis=1, keepdims=True)
-    clear = (crowd.probs >= top - 1e-12).sum(axis=1) == 1
+    top = crowd.answers.max(axis=1, keepdims=True)
+    clear = ((crowd.answers >= top - 1e-12).sum(axis=1) == 1)[crowd.said]
     settings: dict[str, int] = {"judgments": len(crowd), "tied_no_vote": int((~clear).sum())}
     return Votes(
         crowd.items,
@@ -64,6 +64,6 @@ def votes_of(crowd: CrowdLabels) -> Votes:
         crowd.classes,
         crowd.item[clear],
         crowd.annotator[clear],
-        crowd.probs[clear].argmax(axis=1),
+        crowd.answers.argmax(axis=1)[crowd.said[clear]],
         (*crowd.provenance, Step("take top choices", dict(settings))),
     )

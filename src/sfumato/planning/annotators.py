@@ -306,9 +306,10 @@ def expected_error(
     Answers that are all votes (one-hot) are read as counts.
     """
     _check_people(crowd)
-    if ((crowd.probs == 0) | (crowd.probs == 1)).all():
+    votes = crowd.votes
+    if votes is not None:
         counts = np.zeros((len(crowd.items), len(crowd.classes)), dtype=np.int64)
-        np.add.at(counts, (crowd.item, crowd.probs.argmax(axis=1)), 1)
+        np.add.at(counts, (crowd.item, votes), 1)
         return expected_error_of_votes(counts, measure, up_to=up_to, draws=draws, rng=rng)
     find(MEASURES, measure, what="measure of error")
     sizes = np.bincount(crowd.item, minlength=len(crowd.items))

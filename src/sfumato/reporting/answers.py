@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from sfumato.evaluation.cartography import bars
 from sfumato.judgments.judgments import Judgments, select
@@ -23,7 +24,7 @@ from sfumato.labels.agreement import between_pairs
 from sfumato.labels.build import build
 from sfumato.labels.describe import DEFAULT_RECIPE, describe
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
-from sfumato.labels.signals import Spread, entropy, spread_of
+from sfumato.labels.signals import Spread, spread_of
 from sfumato.labels.verbs import to_judgments
 from sfumato.labels.votes import Votes, counts, votes_of
 from sfumato.provenance import is_simulated
@@ -229,8 +230,7 @@ def _who(found: _Answers) -> Iterator[Block]:
 
 def entropy_by_person(crowd: CrowdLabels) -> dict[int, float]:
     """Mean entropy of each person's own answers, by code."""
-    labels = LabelSet(tuple(map(str, range(len(crowd)))), crowd.classes, crowd.probs)
-    doubt = entropy(labels)
+    doubt = entr(crowd.answers).sum(axis=1)[crowd.said]
     known = crowd.annotator >= 0
     sums = np.bincount(crowd.annotator[known], weights=doubt[known])
     answers = np.bincount(crowd.annotator[known])
@@ -415,13 +415,15 @@ def _answers_of(found: _Answers, item: str) -> str:
     crowd = found.crowd
     rows = np.flatnonzero(crowd.item == crowd.items.index(item))
     if len(rows) > MOST_ANSWERS or not found.people:
-        top = Counter(crowd.classes[place] for place in crowd.probs[rows].argmax(axis=1))
+        top = Counter(
+            crowd.classes[place] for place in crowd.answers[crowd.said[rows]].argmax(axis=1)
+        )
         return ", ".join(f"{name} {times:,}" for name, times in top.most_common(5))
     told = []
     for row in rows:
         code = crowd.annotator[row]
         who = "somebody" if code == NOT_RECORDED else crowd.annotators[code]
-        one = LabelSet((item,), crowd.classes, crowd.probs[[row]])
+        one = LabelSet((item,), crowd.classes, crowd.answers[crowd.said[[row]]])
         said = label_words(one, item)
         told.append(f"{who}: {said.removesuffix(' 1.00')}")
     return "; ".join(told)

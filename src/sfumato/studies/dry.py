@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.cost import MEASURED_IMAGES, TrainingCost, training_cost
@@ -274,22 +272,8 @@ def _few_mixes(target: Target) -> Target:
         return target
     mixes, labels = target.augmenting.examples, target.augmenting.labels
     few = mixes.items[:FEW]
-    kept = labels.take(few) if isinstance(labels, LabelSet) else _about(labels, few)
+    kept = labels.take(few) if isinstance(labels, LabelSet) else labels.of_items(few)
     return replace(target, augmenting=Augmenting(mixes.take(few), kept))
-
-
-def _about(crowd: CrowdLabels, items: tuple[str, ...]) -> CrowdLabels:
-    """The judgments of a few items, and no other items."""
-    place = np.full(len(crowd.items), -1)
-    place[[crowd.items.index(item) for item in items]] = np.arange(len(items))
-    rows = place[crowd.item] >= 0
-    return replace(
-        crowd,
-        items=items,
-        item=place[crowd.item[rows]],
-        annotator=crowd.annotator[rows],
-        probs=crowd.probs[rows],
-    )
 
 
 def _network_cost(data: StudyData, network: str, first: Sequence[TrainingRun]) -> NetworkCost:

@@ -36,6 +36,7 @@ from sfumato.judgments.formats.reading import (
 from sfumato.judgments.judgments import COLUMNS, Judgments, mark_duplicates
 from sfumato.judgments.question import Question, ask
 from sfumato.judgments.statements import read_answers
+from sfumato.names import format_count
 
 Contents = Literal["judgments", "labels", "predictions"]
 
@@ -108,7 +109,7 @@ class Problems:
         said = str(error).removeprefix(f"{file}: ")
         self.note(file, None, "", found=said, expected="", kind=said)
 
-    def listed(self) -> tuple[Problem, ...]:
+    def in_order(self) -> tuple[Problem, ...]:
         """All kinds, those of whole files first, then in the order of the rows."""
         return tuple(
             sorted(self.seen.values(), key=lambda problem: (problem.row or 0, problem.file))
@@ -144,22 +145,23 @@ class FileCheck:
             return f"valid: {self._contents()}"
         mistakes = sum(problem.count for problem in self.problems)
         kinds = f" of {len(self.problems)} kinds" if len(self.problems) > 1 else ""
-        return f"not valid: {counted(mistakes, 'mistake')}{kinds} in {self.file}"
+        return f"not valid: {format_count(mistakes, 'mistake')}{kinds} in {self.file}"
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain dicts and lists."""
         return {"valid": self.valid, "verdict": self.verdict, **asdict(self)}
 
     def _contents(self) -> str:
-        who = f" of {counted(self.people, 'person', 'people')}" if self.people else ""
+        who = f" of {format_count(self.people, 'person', 'people')}" if self.people else ""
         mark = " (simulated answers)" if self.simulated else ""
-        items, classes = counted(self.items, "item"), counted(self.classes, "class", "classes")
+        items = format_count(self.items, "item")
+        classes = format_count(self.classes, "class", "classes")
         match self.holds:
             case "judgments":
-                said = counted(self.rows, "judgment")
+                said = format_count(self.rows, "judgment")
                 return f"{said}{who} about {items}{mark}" + ("" if who else ", people not recorded")
             case "labels":
-                said = "labels" if self.rows == self.items else counted(self.rows, "label")
+                said = "labels" if self.rows == self.items else format_count(self.rows, "label")
                 return f"{said}{who} for {items} over {classes}{mark}"
             case "predictions":
                 return f"predictions for {items} over {classes}"
@@ -239,15 +241,15 @@ def note_steps(stored: Any, file: str, problems: Problems) -> None:
     expected = 'a list of steps such as {"name": "label votes", "settings": {}, "inputs": {}, '
     expected += '"simulated": false}'
     if not isinstance(stored, list):
-        problems.note(file, None, "provenance", found=shown(stored), expected=expected)
+        problems.note(file, None, "provenance", found=show_value(stored), expected=expected)
         return
     for step in stored:
         sound = isinstance(step, dict) and "name" in step and set(step) <= set(forms)
         if not sound or not all(isinstance(held, forms[name]) for name, held in step.items()):
-            problems.note(file, None, "provenance", found=shown(step), expected=expected)
+            problems.note(file, None, "provenance", found=show_value(step), expected=expected)
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A JSON value as a message shows it: one line, not too long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return repr(text if len(text) <= 60 else text[:57] + "…")
@@ -320,7 +322,7 @@ def _question_of(
             path.name,
             None,
             "answer",
-            found=f"{shown(min(objects))}, and no question that it answers",
+            found=f"{show_value(min(objects))}, and no question that it answers",
             expected=wanted,
         )
         return None
@@ -329,9 +331,8 @@ def _question_of(
         named = pl.Series([json.loads(text) for text in labels], dtype=pl.String)
         classes = classes_among(named, None, file=path.name)
     except DataError:
-        found = (
-            f"{counted(len(labels), 'different answer')}, and no question that names the classes"
-        )
+        number = format_count(len(labels), "different answer")
+        found = f"{number}, and no question that names the classes"
         problems.note(path.name, None, "answer", found=found, expected=wanted)
         return None
     advice.append(
@@ -368,7 +369,7 @@ def _note_answers(
         answer, at, count = given.row(place)
         found, expected = str(error), f"an answer such as {example_answer(question)}"
         if isinstance(error, UnknownName):
-            found = f"{shown(answer)}: {str(error).split(' Known: ')[0]}"
+            found = f"{show_value(answer)}: {str(error).split(' Known: ')[0]}"
             expected = f"the classes of the question: {_some(question.classes)}"
         problems.note(
             path.name,
@@ -388,19 +389,20 @@ def _advise(table: pl.DataFrame, question: Question, advice: list[str]) -> None:
     nameless = table["annotator"].null_count()
     if nameless:
         advice.append(
-            f"{counted(nameless, 'row')} without an annotator: nobody can tell who said it."
+            f"{format_count(nameless, 'row')} without an annotator: nobody can tell who said it."
         )
     sound = table.with_columns(pl.col("view").fill_null("first"))
     again = int(mark_duplicates(Judgments(question, sound)).sum())
     if again:
         advice.append(
-            f"{counted(again, 'answer')} by somebody who had judged the item before: readers take "
-            "the first. A second showing is marked by the view 'repeat'."
+            f"{format_count(again, 'answer')} by somebody who had judged the item before: readers "
+            "take the first. A second showing is marked by the view 'repeat'."
         )
     unknown = table["gold"].drop_nulls().filter(~table["gold"].drop_nulls().is_in(question.classes))
     if len(unknown):
         advice.append(
-            f"{counted(len(unknown), 'row')} with a gold that is no class, such as {unknown[0]!r}."
+            f"{format_count(len(unknown), 'row')} with a gold that is no class, such as "
+            f"{unknown[0]!r}."
         )
     odd = [text for text in table["at"].drop_nulls().unique().sort() if not _is_time(text)]
     if odd:
@@ -436,18 +438,13 @@ def _checked(
         people=count["annotator"],
         classes=len(question.classes) if question else 0,
         simulated="simulated" in table.columns and bool(table["simulated"].any()),
-        problems=problems.listed(),
+        problems=problems.in_order(),
         advice=tuple(advice),
     )
 
 
 def _without_ids(text: str) -> str:
     return ID_IN_TEXT.sub(lambda found: f"{found[0][:4]}…", text)
-
-
-def counted(number: int, what: str, several: str = "") -> str:
-    """A number and its noun, in the plural but for one."""
-    return f"{number:,} {what if number == 1 else several or what + 's'}"
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

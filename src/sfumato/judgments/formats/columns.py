@@ -89,6 +89,9 @@ _TIERS: dict[Role, tuple[str, ...]] = {
 }
 """Names by how surely they mean a role, without capitals and signs; our own stand first."""
 
+_NAMING_ITEMS = (*_TIERS["item"][:3], "items|ids|key|name")
+"""Names of items in a table without people: ``name`` is no person's there, and texts are no ids."""
+
 _NO_ANSWER = re.compile(
     r"(gold|true|truth|groundtruth|correct|majority|predict|pred|model|expected|reference|final"
     r"|consensus|aggregated|old|mode|hard|soft|original)",
@@ -119,6 +122,16 @@ def compact(name: str) -> str:
     ('imagename', 'answercategory', 'createdat')
     """
     return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def item_rank(name: str) -> int | None:
+    """How surely a column of a table without people names items, 0 the surest; None if it does not.
+
+    >>> item_rank("item"), item_rank("Image_Name"), item_rank("id"), item_rank("cat")
+    (0, 1, 2, None)
+    """
+    fitting = (re.fullmatch(pattern, compact(name)) for pattern in _NAMING_ITEMS)
+    return next((place for place, found in enumerate(fitting) if found), None)
 
 
 def is_milliseconds(name: str) -> bool:

@@ -101,18 +101,32 @@ def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
     items, annotators, classes = _canonical(
         crowd, crowd.item, crowd.annotator, what=(crowd.items, crowd.annotators, crowd.classes)
     )
-    probs = crowd.probs[:, np.argsort(classes.rank)]
+    probs = crowd.answers[:, np.argsort(classes.rank)]  # (answers, classes)
     item, who = items.rank[crowd.item], _recode(annotators, crowd.annotator)
-    order = _sorted_rows(item * (len(annotators.names) + 1) + who, probs)
-    probs = probs[order] / probs[order].sum(axis=1, keepdims=True)
-    row, label = np.nonzero(probs)
+    order = _sorted_judgments(item * (len(annotators.names) + 1) + who, probs, crowd.said)
+    probs = probs / probs.sum(axis=1, keepdims=True)
+    row, label, mass = _entries(probs, crowd.said[order])
     evidence = _evidence(
         (items, annotators, classes),
         (item[order][row], who[order][row], label),
         row,
         crowd.provenance,
     )
-    return replace(evidence, mass=probs[row, label])
+    return replace(evidence, mass=mass)
+
+
+def _entries(
+    probs: NDArray[np.float64], said: NDArray[np.int32]
+) -> tuple[Codes, Codes, NDArray[np.float64]]:
+    """Judgment, class and mass of each class that a judgment gives mass to."""
+    answer, label = np.nonzero(probs)
+    many = np.bincount(answer, minlength=len(probs))  # classes with mass of each answer
+    first = np.cumsum(many) - many
+    length = many[said]
+    row = np.repeat(np.arange(len(said)), length)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+    entry = first[said][row] + place
+    return row, label[entry], probs[answer, label][entry]
 
 
 def sum_by(
@@ -162,12 +176,13 @@ def _recode(annotators: _Names, annotator: NDArray[np.int64]) -> Codes:
     return nobody[annotator]
 
 
-def _sorted_rows(key: Codes, probs: NDArray[np.float64]) -> Codes:
+def _sorted_judgments(key: Codes, probs: NDArray[np.float64], said: NDArray[np.int32]) -> Codes:
     order = np.argsort(key, kind="stable")
     if (np.diff(key[order]) > 0).all():
         return order
     # the same person twice, or several unknown ones: the answers themselves decide the order
-    return np.lexsort((*probs.T[::-1], key))
+    rank = np.unique(probs, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.lexsort((rank[said], key))
 
 
 def _evidence(

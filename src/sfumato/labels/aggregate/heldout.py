@@ -90,12 +90,12 @@ def _score_split(
         result = aggregate(kept, name, rng=rng, predictions=given)
         row = _rows_of(crowd, result)[crowd.item]
         scored = out & (row >= 0)  # an item whose kept judgments all tie casts no vote
-        yield name, _log_loss(crowd.probs[scored], result.labels.probs[row[scored]])
+        yield name, _log_loss(crowd, scored, result.labels.probs[row[scored]])
         if name == "dawid-skene-next":
             beliefs = aggregate(kept, "dawid-skene", rng=rng).labels.probs
             person = _annotators_of(crowd, result)[crowd.annotator[scored]]
             own = _next_of(result, beliefs, row[scored], person)
-            yield NAMED, _log_loss(crowd.probs[scored], own)
+            yield NAMED, _log_loss(crowd, scored, own)
 
 
 def _held_out(crowd: CrowdLabels, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -117,8 +117,12 @@ def _held_out(crowd: CrowdLabels, share: float, rng: np.random.Generator) -> NDA
     return out
 
 
-def _log_loss(said: NDArray[np.float64], probs: NDArray[np.float64]) -> float:
-    return float(-(said * np.log(np.maximum(probs, FLOOR))).sum(axis=1).mean())
+def _log_loss(crowd: CrowdLabels, scored: NDArray[np.bool_], probs: NDArray[np.float64]) -> float:
+    said, log_probs = crowd.said[scored], np.log(np.maximum(probs, FLOOR))
+    if crowd.votes is not None:  # the one class that was chosen
+        chosen = crowd.answers.argmax(axis=1)[said]
+        return float(-log_probs[np.arange(len(said)), chosen].mean())
+    return float(-(crowd.answers[said] * log_probs).sum(axis=1).mean())
 
 
 def _rows_of(crowd: CrowdLabels, result: Aggregation) -> Codes:

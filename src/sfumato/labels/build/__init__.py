@@ -226,7 +226,8 @@ def _gather(
 ) -> BuiltLabels:
     step = steps[-1]
     index = judgments.statements.index
-    usable = np.isfinite(rows.sum(axis=1))[index]  # (judgments,)
+    whole = np.isfinite(rows.sum(axis=1))  # (answers,)
+    usable = whole[index]  # (judgments,)
     table = judgments.table.filter(pl.Series(usable))
     if not len(table):
         raise DataError(f"None of the {len(index)} answers states enough for {step.name!r}.")
@@ -242,7 +243,8 @@ def _gather(
         classes,
         item,
         annotator,
-        rows[index[usable]],
+        rows[whole],
         (*judgments.provenance, *steps[:-1], step),
+        said=(np.cumsum(whole) - 1)[index[usable]],
     )
     return BuiltLabels(crowd, left_out)

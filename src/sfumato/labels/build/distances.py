@@ -20,6 +20,7 @@ from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build.vectors import class_similarity, read_words
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Provenance, Step, fingerprint_file
+from sfumato.stats import cosines
 
 ORDERED = "order classes"
 """The step that says what tells how far classes are apart."""
@@ -123,15 +124,14 @@ def confusion_distances(labels: LabelSet) -> ClassDistances:
     array([[0.    , 0.8089],
            [0.8089, 0.    ]])
     """
-    lengths = np.sqrt((labels.probs**2).sum(axis=0))  # (classes,)
-    if (lengths == 0).any():
-        name = labels.classes[int((lengths == 0).argmax())]
+    never = ~labels.probs.any(axis=0)  # (classes,)
+    if never.any():
+        name = labels.classes[int(never.argmax())]
         raise DataError(
             f"Nobody calls any item {name!r}, so what it is confused with cannot be known. Give "
             "labels in which every class occurs, or word vectors."
         )
-    unit = labels.probs / lengths
-    table = np.clip(1 - unit.T @ unit, 0, 1)
+    table = np.clip(1 - cosines(labels.probs.T), 0, 1)
     np.fill_diagonal(table, 0)
     if len(labels.classes) > 1 and (table + np.eye(len(table)) == 1).all():
         raise DataError(

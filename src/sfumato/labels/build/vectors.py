@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.names import find
+from sfumato.stats import cosines
 
 Vector = NDArray[np.float64]
 
@@ -45,14 +46,13 @@ def class_similarity(
     forms = {form for found in parts.values() for word in found for form in (word, word.lower())}
     vectors = read_vectors(path, forms)
     mean = np.stack([_mean(path, vectors, name, parts[name]) for name in classes])
-    lengths = np.linalg.norm(mean, axis=1, keepdims=True)
-    if (lengths == 0).any():
-        name = classes[int((lengths[:, 0] == 0).argmax())]
+    empty = ~mean.any(axis=1)
+    if empty.any():
+        name = classes[int(empty.argmax())]
         raise DataError(
             f"In {path.name} the vector of class {name!r} is zero: it has no direction."
         )
-    unit = mean / lengths
-    return unit @ unit.T
+    return cosines(mean)
 
 
 def read_words(path: Path, classes: Sequence[str]) -> dict[str, str]:
