@@ -297,7 +297,7 @@ def aggregator_law(name: str) -> None:
     crowd = votes()
     order = rng(5).permutation(len(crowd))
     shuffled = replace(
-        crowd, item=crowd.item[order], annotator=crowd.annotator[order], probs=crowd.probs[order]
+        crowd, item=crowd.item[order], annotator=crowd.annotator[order], said=crowd.said[order]
     )
     given = random_labels(2) if AGGREGATORS[name].reads == "votes and predictions" else None
     found, again = (
@@ -444,7 +444,7 @@ def dataset_law(name: str) -> None:
     dataset = DATASETS[name]
     assert dataset.name == name
     assert dataset.source and dataset.licence
-    assert bool(dataset.files) != bool(dataset.package)
+    assert dataset.files or dataset.package
     assert len({Path(file.path).parent for file in dataset.files}) <= 1
     assert all(count > 0 for count in dataset.items.values())
     assert dataset.images is None or dataset.images.kind in DECODERS

@@ -17,7 +17,7 @@ from sfumato.scores import (
     metric_words,
     metrics,
     source_text,
-    turned,
+    swap_arms,
     with_interval,
 )
 
@@ -52,9 +52,9 @@ def test_difference_turned_twice_is_itself(value: float, ends: tuple[float, floa
     source = source_text(labels=(STEP,), model=(STEP,), second=[{"name": "predict"}])
     one = replace(GAIN, value=value, low=low, high=high, source=source)
 
-    other = turned(one)
+    other = swap_arms(one)
 
-    assert turned(other) == one
+    assert swap_arms(other) == one
     assert (other.arm, other.second, other.value) == (one.second, one.arm, -value)
     assert (other.low, other.high) == ((None, None) if ends is None else (-max(ends), -min(ends)))
     told, before = json.loads(other.source), json.loads(source)
@@ -64,15 +64,15 @@ def test_difference_turned_twice_is_itself(value: float, ends: tuple[float, floa
 def test_what_is_no_difference_is_not_turned() -> None:
     ratio = replace(GAIN, metric="cross_entropy_ratio")
 
-    assert turned(ratio) == ratio
-    assert turned(SCORE) == SCORE
+    assert swap_arms(ratio) == ratio
+    assert swap_arms(SCORE) == SCORE
     assert not len(Estimates.of([ratio]).minus("soft"))
 
 
 def test_differences_from_an_arm_are_found_whichever_way_they_are_kept() -> None:
     straight = replace(GAIN, stratum="all")
-    other_way = turned(replace(GAIN, arm="smoothed"))
-    table = Estimates.of([SCORE, straight, other_way, turned(straight)])  # one is kept twice
+    other_way = swap_arms(replace(GAIN, arm="smoothed"))
+    table = Estimates.of([SCORE, straight, other_way, swap_arms(straight)])  # one is kept twice
 
     found = list(table.minus("majority"))
 

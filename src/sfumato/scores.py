@@ -286,7 +286,7 @@ class Estimates(Tabular):
         found: dict[tuple[Any, ...], Estimate] = {}
         for one in self.differences:
             if one.second not in seconds and one.arm in seconds:
-                one = turned(one)
+                one = swap_arms(one)
             if one.second in seconds:
                 found.setdefault(tuple(getattr(one, name) for name in PLACE), one)
         return Estimates.of(found.values())
@@ -316,12 +316,12 @@ def with_interval(estimate: Estimate, low: float | None, high: float | None, ove
     return replace(estimate, low=low, high=high, over=over)
 
 
-def turned(one: Estimate) -> Estimate:
+def swap_arms(one: Estimate) -> Estimate:
     """A difference the other way round: tables keep one of the two ways.
 
     What is no difference, such as a ratio of two arms, stays as it is.
 
-    >>> turned(Estimate("accuracy", 0.25, arm="soft", second="hard", low=0.125, high=0.5)).low
+    >>> swap_arms(Estimate("accuracy", 0.25, arm="soft", second="hard", low=0.125, high=0.5)).low
     -0.5
     """
     if not one.is_difference or metric_words(one.metric).one_way:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Summarised:
+class ShortRepr:
     """What every public type shows of itself: one line, whatever its size."""
 
     def _summary(self) -> str:
@@ -32,7 +32,7 @@ SHOWN_ROWS = 10
 """Rows of a table that a notebook shows."""
 
 
-class Tabular(Summarised):
+class Tabular(ShortRepr):
     """What every public type that is a table can do: go to other libraries, and show itself.
 
     A type says what it is in one line (``_summary``) and gives its rows (``to_polars``).

@@ -1,13 +1,10 @@
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.cli.conftest import Run
 
-from sfumato.cli import main
 from sfumato.data import load_own
 from sfumato.labels.files import read_labels, write_labels
 
@@ -15,32 +12,6 @@ QUICK = (
     *("--count", "10", "--candidates", "1500", "--members", "2", "--most-information", "0.3"),
     *("--network-steps", "200", "--vae-steps", "250", "--learn-from", "400"),
 )
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.chdir(tmp_path)
-
-    def ran(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return ran
 
 
 def test_digits_become_a_folder_that_people_can_judge_and_an_audit_can_read(run: Run) -> None:

@@ -1,14 +1,11 @@
 import json
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from PIL import Image
-
-from sfumato.cli import main
+from tests.cli.conftest import Run
 
 LABELS = "item,cat,dog\na,1,0\nb,0.75,0.25\nc,0.25,0.75\nd,0,1\n"
 MODEL = "item,dog,cat\nd,0.9,0.1\nc,0.4,0.6\nb,0.3,0.7\na,0.2,0.8\n"
@@ -19,19 +16,9 @@ VOTES = "task,worker,label\n" + "".join(
 )
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run ``sfumato audit`` in a folder with labels, votes, predictions and four pictures."""
-    monkeypatch.chdir(tmp_path)
     for name, content in {"labels": LABELS, "model": MODEL, "votes": VOTES}.items():
         Path(f"{name}.csv").write_text(content)
     Path("original.csv").write_text("item,label\na,cat\nb,cat\nc,cat\nd,dog\n")
@@ -45,18 +32,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     )
     watched = np.full((2, 3, 4, 2), 0.5)
     np.savez("dynamics.npz", watched=watched, items=list("abcd"))
-
-    def ran(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["sfumato", "audit", "--draws", "20", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return ran
+    return partial(run, "audit", "--draws", "20")
 
 
 def test_all_that_is_found_is_in_the_json(run: Run) -> None:

@@ -1,44 +1,19 @@
 import json
-import sys
-from collections.abc import Callable
+import math
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 import pytest
-
-from sfumato.cli import main
+from tests.cli.conftest import Run
 
 VOTES = "task,worker,label\nimg1,ann,cat\nimg1,bob,cat\nimg1,eve,dog\nimg2,ann,dog\nimg2,bob,dog\n"
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run ``sfumato`` with the given words in a folder that holds votes.csv."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     Path("votes.csv").write_text(VOTES)
-
-    def ran(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return ran
+    return run
 
 
 def test_votes_become_shares(run: Run) -> None:
@@ -171,6 +146,23 @@ def test_describe_as_text_names_people_and_items(run: Run) -> None:
     done = run("describe", "votes.csv", "--format", "crowd")
 
     assert "5 answers, 3 people, 2 items" in done.out
+
+
+def test_doubt_and_disagreement_are_two_numbers(run: Run) -> None:
+    rows = "item,annotator,cat,dog\na,ann,{0},{1}\na,bob,{2},{3}\nb,ann,1,0\n"
+    Path("unsure.csv").write_text(rows.format(0.8, 0.2, 0.8, 0.2))
+    Path("apart.csv").write_text(rows.format(1, 0, 0, 1))
+    names = "doubt_within_answers", "disagreement_between_answers", "items_with_different_answers"
+
+    unsure, apart = (
+        json.loads(run("describe", f"{name}.csv", "--question", "sliders", "--json").out)["labels"]
+        for name in ("unsure", "apart")
+    )
+
+    entropy = -(0.8 * math.log(0.8) + 0.2 * math.log(0.2))  # of the one item with two answers
+    assert [unsure[name] for name in names] == pytest.approx([entropy, 0, 0])
+    assert [apart[name] for name in names] == pytest.approx([0, math.log(2), 1])
+    assert "doubt within answers (votes)" in run("describe", "votes.csv").out
 
 
 def test_simulated_answers_are_called_simulated_to_the_end(run: Run) -> None:

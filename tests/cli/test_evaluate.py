@@ -1,13 +1,11 @@
 import json
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.cli.conftest import Outcome, Run
 
-from sfumato.cli import main
 from sfumato.evaluation.metrics import METRICS
 from sfumato.scores import Estimates
 
@@ -16,40 +14,17 @@ MODEL = "item,dog,cat\nd,0.9,0.1\nc,0.4,0.6\nb,0.3,0.7\na,0.2,0.8\n"
 BETTER = "item,cat,dog\na,0.95,0.05\nb,0.75,0.25\nc,0.3,0.7\nd,0.05,0.95\n"
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run ``sfumato evaluate`` in a folder with labels and the predictions of two models."""
-    monkeypatch.chdir(tmp_path)
     for name, content in {"labels": LABELS, "model": MODEL, "better": BETTER}.items():
         Path(f"{name}.csv").write_text(content)
     np.save("original.npy", np.array([0, 0, 0, 1]))
     Path("original.csv").write_text("item,label\na,cat\nb,cat\nc,cat\nd,dog\n")
-
-    def ran(*words: str) -> Ran:
-        monkeypatch.setattr(
-            sys, "argv", ["sfumato", "evaluate", "--labels", "labels.csv", "--draws", "20", *words]
-        )
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return ran
+    return partial(run, "evaluate", "--labels", "labels.csv", "--draws", "20")
 
 
-def scores(done: Ran) -> dict[tuple[str, str], dict[str, float]]:
+def scores(done: Outcome) -> dict[tuple[str, str], dict[str, float]]:
     assert done.code == 0, done.err
     found = json.loads(done.out)["scores"]
     by_key = {(row["metric"], row["stratum"]): row for row in found}

@@ -1,33 +1,17 @@
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from sfumato.cli import main
+from tests.cli.conftest import Run
 
 VOTES = "task,worker,label,words\na,ann,cat,one\na,ben,dog,one\nb,ann,cat,two\nb,ben,cat,two\n"
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run ``sfumato report`` in a folder with a table of votes."""
-    monkeypatch.chdir(tmp_path)
     Path("votes.csv").write_text(VOTES)
-
-    def ran(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["sfumato", "report", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return ran
+    return partial(run, "report")
 
 
 def test_answers_become_a_page(run: Run) -> None:

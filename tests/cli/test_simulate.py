@@ -1,34 +1,20 @@
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.cli.conftest import Run
 
-from sfumato.cli import main
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
 
 CLASSES = ("cat", "dog", "frog")
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run ``sfumato`` in a folder with labels of 20 items and top-two answers about 10."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     labels = LabelSet(
         tuple(map(str, range(20))),
         CLASSES,
@@ -37,23 +23,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     write_labels(labels, Path("labels.csv"))
     write_labels(labels.take(labels.items[:10]), Path("half.csv"))
 
-    def ran(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    ran("simulate", "top-two", "--labels", "half.csv", "--per-item", "4", "-o", "made.csv")
+    run("simulate", "top-two", "--labels", "half.csv", "--per-item", "4", "-o", "made.csv")
     table = pl.read_csv("made.csv", infer_schema=False).drop("simulated")
     table.with_columns(pl.col("annotator").str.replace("simulated", "person")).write_csv("real.csv")
     beside = json.loads(Path("made.question.json").read_text())
     beside.pop("provenance", None)
     Path("real.question.json").write_text(json.dumps(beside))
-    return ran
+    return run
 
 
 FIT = ("simulate", "top-two", "--labels", "labels.csv", "--fit", "real.csv")

@@ -2,34 +2,22 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from PIL import Image
+from tests.cli.conftest import Run
 
-from sfumato.cli import main
 from sfumato.labels.files import read_labels
 from sfumato.learn.model import Model
 
 LIGHT, DARK = 200, 60
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run ``sfumato`` in a folder with pictures, vectors, and labels of both."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     Path("pictures").mkdir()
     labels, hard, vectors = ["item,light,dark"], ["item,label"], ["picture,x,y,note"]
@@ -43,18 +31,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         vectors.append(f"p{place},{shade},{rng.normal()},text")
     for name, rows in {"labels": labels, "hard": hard, "vectors": vectors}.items():
         Path(f"{name}.csv").write_text("\n".join(rows) + "\n")
-
-    def ran(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return ran
+    return run
 
 
 TRAIN = ("train", "pictures", "--labels", "labels.csv", "--network", "logistic", "-o", "model")

@@ -1,36 +1,23 @@
 """No command replaces a file unless it is told to, and none says more than is wanted."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Run
 
-from sfumato.cli import main
 from sfumato.cli.writing import refuse_existing, refuse_filled
 from sfumato.errors import DataError
 
 VOTES = "task,worker,label\n1,ann,cat\n1,bob,dog\n2,ann,dog\n2,bob,dog\n3,ann\n"
 LABELS = "item,cat,dog\n1,0.5,0.5\n2,0,1\n"
-Run = Callable[..., int]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def run(run: Run) -> Run:
+    """Run ``sfumato`` in a folder with votes and labels."""
     Path("votes.csv").write_text(VOTES)
     Path("labels.csv").write_text(LABELS)
-
-    def ran(*words: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
-        try:
-            main()
-        except SystemExit as stop:
-            return int(stop.code or 0)
-        return 0
-
-    return ran
+    return run
 
 
 LABEL = ("label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o")
@@ -52,28 +39,24 @@ WRITING = {
 
 
 @pytest.mark.parametrize("name", WRITING)
-def test_file_is_replaced_only_when_that_is_wanted(
-    run: Run, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_is_replaced_only_when_that_is_wanted(run: Run, name: str) -> None:
     words, written = WRITING[name]
     path = Path(written)
     path.parent.mkdir(exist_ok=True)
     path.write_text("mine")
 
-    assert run(*words) == 1
+    refused = run(*words)
+    assert refused.code == 1
     assert path.read_text() == "mine"
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert f"{path} exists already" in told
+    assert refused.err.count("\n") == 1
+    assert f"{path} exists already" in refused.err
 
-    assert run(*words, "--overwrite") == 0
+    assert run(*words, "--overwrite").code == 0
     assert path.read_text() != "mine"
 
 
 def test_input_is_not_overwritten_by_output(run: Run) -> None:
-    assert (
-        run("label", "votes.csv", "--format", "crowd", "--recipe", "votes", "-o", "votes.csv") == 1
-    )
+    assert run(*LABEL, "votes.csv").code == 1
     assert Path("votes.csv").read_text() == VOTES
 
 
@@ -87,37 +70,35 @@ def test_folder_may_hold_other_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_quiet_leaves_out_remarks_but_not_results(
-    run: Run, place: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quiet_leaves_out_remarks_but_not_results(run: Run, place: str) -> None:
     words = (*LABEL, "new.csv")
 
-    assert run(*words, "--overwrite") == 0
-    usual = capsys.readouterr()
+    usual = run(*words, "--overwrite")
     quiet_words = ("--quiet", *words) if place == "before" else (*words, "-q")
-    assert run(*quiet_words, "--overwrite") == 0
-    quiet = capsys.readouterr()
+    quiet = run(*quiet_words, "--overwrite")
 
+    assert usual.code == quiet.code == 0
     assert "Rows set aside: 1" in usual.err
     assert quiet.err == ""
     assert quiet.out == usual.out
 
 
-def test_quiet_does_not_hide_errors(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--quiet", "label", "none.csv", "--recipe", "votes", "-o", "x.csv") == 1
-    assert "none.csv" in capsys.readouterr().err
+def test_quiet_does_not_hide_errors(run: Run) -> None:
+    done = run("--quiet", "label", "none.csv", "--recipe", "votes", "-o", "x.csv")
+
+    assert done.code == 1
+    assert "none.csv" in done.err
 
 
-def test_ctrl_c_ends_quietly_with_130(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_ends_quietly_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sfumato.judgments.formats.read", stop)
 
-    assert run(*LABEL, "new.csv") == 130
-    assert capsys.readouterr().err == ""
+    done = run(*LABEL, "new.csv")
+
+    assert (done.code, done.err) == (130, "")
 
 
 @pytest.mark.parametrize(
@@ -130,28 +111,27 @@ def test_ctrl_c_ends_quietly_with_130(
     ],
 )
 def test_memory_that_ran_out_is_a_sentence(
-    run: Run, error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("sfumato.judgments.formats.read", fail)
 
-    assert run(*LABEL, "new.csv") == 1
-    told = capsys.readouterr().err
-    assert told.startswith("sfumato: The memory of ")
-    assert told.count("\n") == 1
+    done = run(*LABEL, "new.csv")
+
+    assert done.code == 1
+    assert done.err.startswith("sfumato: The memory of ")
+    assert done.err.count("\n") == 1
 
 
-def test_array_that_no_machine_can_hold_is_a_sentence(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = run(
+def test_array_that_no_machine_can_hold_is_a_sentence(run: Run) -> None:
+    done = run(
         "simulate", "voters", "--labels", "labels.csv", "--per-item", str(10**13), "-o", "s.csv"
     )
 
-    assert code == 1
-    assert "memory" in capsys.readouterr().err
+    assert done.code == 1
+    assert "memory" in done.err
 
 
 def test_our_own_mistake_keeps_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

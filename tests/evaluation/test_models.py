@@ -10,7 +10,7 @@ import pytest
 from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.models import AGAINST_ORIGINAL, Evaluation, compare, evaluate
-from sfumato.evaluation.score import evaluate as score_model
+from sfumato.evaluation.score import score_model
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
 

@@ -6,12 +6,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
-from sklearn.metrics.pairwise import cosine_similarity as sklearns
 from torch import Tensor
 
 from sfumato.errors import DataError
 from sfumato.evaluation.representations import (
-    cosine_similarity,
     likeness,
     performance_against_information,
     rated_similarity,
@@ -23,6 +21,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.networks import build_network
 from sfumato.learn.networks.blocks import features
 from sfumato.scores import Estimate
+from sfumato.stats import cosines
 
 NAN = float("nan")
 
@@ -35,9 +34,7 @@ def noisy_pair(
     items: int, *, noise: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     vectors = rng.normal(size=(items, 3))
-    return cosine_similarity(vectors), cosine_similarity(
-        vectors + noise * rng.normal(size=(items, 3))
-    )
+    return cosines(vectors), cosines(vectors + noise * rng.normal(size=(items, 3)))
 
 
 def test_vectors_do_not_depend_on_the_batch() -> None:
@@ -63,17 +60,6 @@ def test_vectors_carry_no_gradient_and_are_flat() -> None:
     assert found.tolist() == np.ones((3, 4)).tolist()
     with pytest.raises(DataError, match="batch of 0"):
         vectors_of(lambda batch: batch, torch.ones(3, 2), batch_size=0)
-
-
-def test_cosine_is_scikit_learns() -> None:
-    vectors = seeded().normal(size=(6, 4))
-
-    assert np.allclose(cosine_similarity(vectors), sklearns(vectors))
-
-
-def test_vector_without_direction_is_named() -> None:
-    with pytest.raises(DataError, match=r"Vector 1 has length 0\.0"):
-        cosine_similarity(np.array([[1.0, 2], [0, 0]]))
 
 
 def test_ratings_are_averaged_whichever_came_first() -> None:
@@ -163,8 +149,8 @@ def test_mantel_p_of_unrelated_similarities_is_uniform() -> None:
     rng = seeded()
     p = [
         likeness(
-            cosine_similarity(rng.normal(size=(8, 3))),
-            cosine_similarity(rng.normal(size=(8, 3))),
+            cosines(rng.normal(size=(8, 3))),
+            cosines(rng.normal(size=(8, 3))),
             rng=rng,
             draws=1,
             permutations=39,
@@ -177,7 +163,7 @@ def test_mantel_p_of_unrelated_similarities_is_uniform() -> None:
 
 
 def test_mantel_p_of_opposite_similarities_is_large() -> None:
-    similar = cosine_similarity(seeded().normal(size=(10, 3)))
+    similar = cosines(seeded().normal(size=(10, 3)))
 
     same = likeness(similar, 5 * similar + 1, rng=seeded(), draws=10, permutations=99)
     opposite = likeness(similar, -similar, rng=seeded(), draws=10, permutations=99)

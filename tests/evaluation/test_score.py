@@ -8,7 +8,7 @@ from scipy import stats
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.evaluation.metrics import METRICS
-from sfumato.evaluation.score import compare, evaluate, evaluate_seeds
+from sfumato.evaluation.score import compare_models, score_model, score_seeds
 from sfumato.evaluation.trials import SEED_TESTS
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
@@ -47,7 +47,7 @@ def test_every_metric_is_there_and_has_the_value_of_its_function() -> None:
     human = people()
     model = guess(human, 1)
 
-    scores = by_name(evaluate(human, model, rng=NOBODY, draws=20))
+    scores = by_name(score_model(human, model, rng=NOBODY, draws=20))
 
     for name, metric in METRICS.items():
         assert scores[name, "people"].value == pytest.approx(
@@ -60,7 +60,7 @@ def test_accuracy_and_cross_entropy_are_also_to_the_majority_and_the_original() 
     model = guess(human, 1)
     original = hard_labels(human.items, CLASSES, rng.integers(3, size=len(human)))
 
-    scores = by_name(evaluate(human, model, original=original, rng=rng, draws=20))
+    scores = by_name(score_model(human, model, original=original, rng=rng, draws=20))
 
     labels = {"majority": majority_labels(human, "share"), "original": original}
     for against, other in labels.items():
@@ -82,8 +82,8 @@ def test_items_are_joined_by_name_and_classes_too() -> None:
         model.probs[order][:, [2, 0, 1]],
     )
 
-    first = evaluate(human, model, rng=np.random.default_rng(5), draws=30)
-    second = evaluate(human, shuffled, rng=np.random.default_rng(5), draws=30)
+    first = score_model(human, model, rng=np.random.default_rng(5), draws=30)
+    second = score_model(human, shuffled, rng=np.random.default_rng(5), draws=30)
 
     for what in ("value", "low", "high"):
         assert [getattr(each, what) for each in first] == pytest.approx(
@@ -96,9 +96,9 @@ def test_stratum_is_scored_as_if_it_were_all() -> None:
     model = guess(human, 1)
     strata = halves(human)
 
-    within = by_name(evaluate(human, model, strata=strata, rng=NOBODY, draws=20), "second")
+    within = by_name(score_model(human, model, strata=strata, rng=NOBODY, draws=20), "second")
     alone = human.take(human.items[30:])
-    apart = by_name(evaluate(alone, model, rng=NOBODY, draws=20))
+    apart = by_name(score_model(alone, model, rng=NOBODY, draws=20))
 
     for key, score in within.items():
         if key[0] not in ("class_oracle", "entropy_correlation_spearman"):  # these see all items
@@ -112,7 +112,7 @@ def test_interval_of_a_stratum_is_of_its_own_items() -> None:
     blurred = guess(human, 1, 0.9).probs
     model = LabelSet(human.items, CLASSES, np.where(strata["first"][:, None], human.probs, blurred))
 
-    scores = evaluate(human, model, metrics=["brier"], strata=strata, rng=NOBODY, draws=50)
+    scores = score_model(human, model, metrics=["brier"], strata=strata, rng=NOBODY, draws=50)
 
     found = {score.stratum: (score.low, score.high) for score in scores}
     assert found["first"] == (0, 0)
@@ -127,7 +127,7 @@ def test_stratum_with_too_few_items_stays_with_a_note() -> None:
     human = people()
     one = np.arange(len(human)) == 0
 
-    scores = evaluate(
+    scores = score_model(
         human, guess(human, 1), strata={"one": one, "none": ~(one | ~one)}, rng=NOBODY, draws=20
     )
 
@@ -147,7 +147,9 @@ def test_metric_without_a_value_says_so() -> None:
         [i for i, row in zip(human.items, human.probs, strict=True) if row.max() == 1]
     )
 
-    score = by_name(evaluate(hard, model, rng=NOBODY, draws=20))["second_best_accuracy", "people"]
+    score = by_name(score_model(hard, model, rng=NOBODY, draws=20))[
+        "second_best_accuracy", "people"
+    ]
 
     assert np.isnan(score.value)
     assert (score.low, score.high, score.over) == (None, None, "")
@@ -157,8 +159,8 @@ def test_metric_without_a_value_says_so() -> None:
 def test_intervals_hold_their_values_and_narrow_with_items() -> None:
     few, many = people(60), people(2000)
 
-    wide = by_name(evaluate(few, guess(few, 1), rng=np.random.default_rng(6), draws=200))
-    narrow = by_name(evaluate(many, guess(many, 1), rng=np.random.default_rng(6), draws=200))
+    wide = by_name(score_model(few, guess(few, 1), rng=np.random.default_rng(6), draws=200))
+    narrow = by_name(score_model(many, guess(many, 1), rng=np.random.default_rng(6), draws=200))
 
     for key, score in narrow.items():
         assert score.low is not None, key
@@ -174,7 +176,9 @@ def test_interval_of_a_mean_agrees_with_scipy() -> None:
     human = people(300)
     model = guess(human, 1)
 
-    found = evaluate(human, model, metrics=["brier"], rng=np.random.default_rng(7), draws=5000)[0]
+    found = score_model(human, model, metrics=["brier"], rng=np.random.default_rng(7), draws=5000)[
+        0
+    ]
 
     values = ((human.probs - model.probs) ** 2).sum(axis=1)
     theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=5000, rng=8)
@@ -185,7 +189,7 @@ def test_interval_of_a_mean_agrees_with_scipy() -> None:
 def test_model_that_is_always_right_is_not_certain_to_be() -> None:
     human = people(40)
 
-    score = evaluate(human, human, metrics=["accuracy"], rng=NOBODY, draws=20)[0]
+    score = score_model(human, human, metrics=["accuracy"], rng=NOBODY, draws=20)[0]
 
     theirs = stats.binomtest(40, 40).proportion_ci(method="exact")
     assert (score.low, score.high) == pytest.approx((theirs.low, theirs.high))
@@ -205,7 +209,7 @@ def test_calibration_interval_covers_what_other_items_give() -> None:
     typical = np.mean([METRICS["ece"].overall(*calibrated()) for _ in range(300)])
     held = []
     for _ in range(60):
-        score = evaluate(*calibrated(), metrics=["ece"], rng=rng, draws=250)[0]
+        score = score_model(*calibrated(), metrics=["ece"], rng=rng, draws=250)[0]
         assert score.low is not None
         assert score.high is not None
         held.append(score.low <= typical <= score.high)
@@ -218,7 +222,7 @@ def test_reference_lines_come_with_cross_entropy_and_by_name() -> None:
     model = guess(human, 1)
 
     def names(*metrics: str) -> set[str]:
-        found = evaluate(human, model, metrics=metrics, rng=NOBODY, draws=5)
+        found = score_model(human, model, metrics=metrics, rng=NOBODY, draws=5)
         return {score.metric for score in found}
 
     assert names("cross_entropy") == {"cross_entropy", "entropy_floor", "class_oracle"}
@@ -229,7 +233,7 @@ def test_reference_lines_come_with_cross_entropy_and_by_name() -> None:
 def test_perfect_model_reaches_the_floor() -> None:
     human = people()
 
-    scores = by_name(evaluate(human, human, rng=NOBODY, draws=20))
+    scores = by_name(score_model(human, human, rng=NOBODY, draws=20))
 
     assert scores["cross_entropy", "people"].value == pytest.approx(
         scores["entropy_floor", "people"].value
@@ -241,8 +245,8 @@ def test_class_oracle_knows_the_original_class_and_says_when_it_does_not() -> No
     human = LabelSet(("a", "b", "c"), ("x", "y"), np.array([[0.5, 0.5], [1, 0], [0.2, 0.8]]))
     original = hard_labels(human.items, human.classes, np.array([0, 1, 1]))
 
-    told = by_name(evaluate(human, human, original=original, rng=NOBODY, draws=5))
-    not_told = by_name(evaluate(human, human, rng=NOBODY, draws=5))
+    told = by_name(score_model(human, human, original=original, rng=NOBODY, draws=5))
+    not_told = by_name(score_model(human, human, rng=NOBODY, draws=5))
 
     means = np.array([[0.5, 0.5], [0.6, 0.4], [0.6, 0.4]])
     expected = -(human.probs * np.log(means)).sum(axis=1).mean()
@@ -257,13 +261,13 @@ def test_score_can_be_walked_back_to_both_sides() -> None:
         human.items, CLASSES, human.probs, provenance=(Step("simulate voters", simulated=True),)
     )
 
-    scores = evaluate(marked, guess(human, 1), metrics=["kl"], rng=NOBODY, draws=5)
+    scores = score_model(marked, guess(human, 1), metrics=["kl"], rng=NOBODY, draws=5)
 
     assert scores[0].simulated
     source = json.loads(scores[0].source)
     assert [step["name"] for step in source["model"]] == ["train"]
     assert [step["name"] for step in source["labels"]] == ["simulate voters"]
-    assert not evaluate(human, guess(human, 1), metrics=["kl"], rng=NOBODY, draws=5)[0].simulated
+    assert not score_model(human, guess(human, 1), metrics=["kl"], rng=NOBODY, draws=5)[0].simulated
 
 
 def test_missing_item_is_named() -> None:
@@ -271,7 +275,7 @@ def test_missing_item_is_named() -> None:
     model = guess(human, 1).take([item for item in human.items if item != "i7"])
 
     with pytest.raises(DataError, match="Item 'i7' of the labels has no prediction"):
-        evaluate(human, model, rng=NOBODY)
+        score_model(human, model, rng=NOBODY)
 
 
 def test_items_without_prediction_can_be_left_out_of_strata_too() -> None:
@@ -279,7 +283,9 @@ def test_items_without_prediction_can_be_left_out_of_strata_too() -> None:
     kept = [item for item in human.items if item != "i7"]
     model = guess(human, 1).take(kept)
 
-    found = evaluate(human, model, strata=halves(human), missing="leave out", rng=NOBODY, draws=10)
+    found = score_model(
+        human, model, strata=halves(human), missing="leave out", rng=NOBODY, draws=10
+    )
 
     assert by_name(found)["brier", "people"].items == 59
     assert by_name(found, "first")["brier", "people"].items == 29
@@ -292,28 +298,28 @@ def test_nothing_in_common_is_an_error() -> None:
     other = LabelSet(("x",), CLASSES, np.eye(3)[:1])
 
     with pytest.raises(DataError, match="no item in common"):
-        evaluate(human, other, missing="leave out", rng=NOBODY)
+        score_model(human, other, missing="leave out", rng=NOBODY)
 
 
 def test_unknown_metric_gets_the_nearest_name() -> None:
     human = people()
 
     with pytest.raises(UnknownName, match="Did you mean 'cross_entropy'"):
-        evaluate(human, human, metrics=["crossentropy"], rng=NOBODY)
+        score_model(human, human, metrics=["crossentropy"], rng=NOBODY)
 
 
 def test_stratum_of_another_length_is_refused() -> None:
     human = people()
 
     with pytest.raises(DataError, match="stratum 'odd' has shape"):
-        evaluate(human, human, strata={"odd": np.ones(3, dtype=np.bool_)}, rng=NOBODY)
+        score_model(human, human, strata={"odd": np.ones(3, dtype=np.bool_)}, rng=NOBODY)
 
 
 def test_seeds_are_averaged_with_a_t_interval() -> None:
     human = people()
     models = {seed: guess(human, seed) for seed in range(6)}
 
-    scores = evaluate_seeds(human, models, metrics=["kl"], arm="soft", interval="seeds", rng=NOBODY)
+    scores = score_seeds(human, models, metrics=["kl"], arm="soft", interval="seeds", rng=NOBODY)
 
     values = [METRICS["kl"].overall(human, model) for model in models.values()]
     limits = stats.ttest_1samp(values, 0).confidence_interval()
@@ -326,8 +332,8 @@ def test_other_items_widen_the_interval_over_seeds() -> None:
     human = people()
     models = {seed: guess(human, seed) for seed in range(6)}
 
-    over = evaluate_seeds(human, models, interval="seeds", rng=NOBODY)
-    both = evaluate_seeds(human, models, interval="seeds and items", rng=NOBODY)
+    over = score_seeds(human, models, interval="seeds", rng=NOBODY)
+    both = score_seeds(human, models, interval="seeds and items", rng=NOBODY)
 
     kinds = {score.metric: score.over for score in both}
     assert {score.over for score in over if not np.isnan(score.value)} == {"seeds"}
@@ -345,7 +351,7 @@ def test_other_items_widen_the_interval_over_seeds() -> None:
 def test_one_seed_has_an_interval_over_items() -> None:
     human = people()
 
-    scores = evaluate_seeds(human, {3: guess(human, 3)}, metrics=["kl"], rng=NOBODY, draws=20)
+    scores = score_seeds(human, {3: guess(human, 3)}, metrics=["kl"], rng=NOBODY, draws=20)
 
     assert (scores[0].over, scores[0].seeds) == ("items", (3,))
 
@@ -354,10 +360,10 @@ def test_one_seed_says_nothing_about_others() -> None:
     human = people()
     model = {3: guess(human, 3)}
 
-    score = evaluate_seeds(human, model, metrics=["kl"], interval="seeds", rng=NOBODY)[0]
-    apart = compare(human, {"a": model, "b": model}, metrics=["kl"], interval="seeds", rng=NOBODY)[
-        0
-    ]
+    score = score_seeds(human, model, metrics=["kl"], interval="seeds", rng=NOBODY)[0]
+    apart = compare_models(
+        human, {"a": model, "b": model}, metrics=["kl"], interval="seeds", rng=NOBODY
+    )[0]
 
     assert (score.low, score.high, score.over) == (None, None, "")
     assert (apart.low, apart.p, apart.over, apart.seeds) == (None, None, "", (3,))
@@ -368,7 +374,7 @@ def test_interval_over_seeds_does_not_leave_the_range_of_the_metric() -> None:
     wrong = LabelSet(human.items, CLASSES, np.roll(human.probs, 1, axis=1))
     models = {0: human, 1: human, 2: wrong}
 
-    found = evaluate_seeds(human, models, metrics=["accuracy"], interval="seeds", rng=NOBODY)[0]
+    found = score_seeds(human, models, metrics=["accuracy"], interval="seeds", rng=NOBODY)[0]
 
     assert (found.low, found.high) == (0, 1)  # Student's t alone would go far below and above
 
@@ -377,7 +383,7 @@ def test_every_row_has_a_source_also_of_labels_in_memory() -> None:
     human = people()
     bare = LabelSet(human.items, CLASSES, human.probs)
 
-    rows = Estimates.of(evaluate(bare, bare, rng=NOBODY, draws=5))
+    rows = Estimates.of(score_model(bare, bare, rng=NOBODY, draws=5))
 
     assert len(rows)
 
@@ -386,7 +392,7 @@ def test_seed_on_which_a_metric_is_not_defined_is_left_out_and_named() -> None:
     human = people(40)
     models = {0: guess(human, 0), 1: guess(human, 1), 2: human}  # the last is never wrong
 
-    found = by_name(evaluate_seeds(human, models, interval="seeds", rng=NOBODY))
+    found = by_name(score_seeds(human, models, interval="seeds", rng=NOBODY))
 
     wrong = found["confidence_wrong", "people"]
     by_seed = [METRICS["confidence_wrong"].overall(human, models[seed]) for seed in (0, 1)]
@@ -422,14 +428,14 @@ def test_unknown_test_gets_the_nearest_name() -> None:
     both = {arm: {seed: guess(human, seed) for seed in range(3)} for arm in ("a", "b")}
 
     with pytest.raises(UnknownName, match="Did you mean 'wilcoxon'"):
-        compare(human, both, metrics=["kl"], test="wilcoxen", rng=NOBODY)
+        compare_models(human, both, metrics=["kl"], test="wilcoxen", rng=NOBODY)
 
 
 def test_identical_arms_differ_by_exactly_nothing() -> None:
     human = people()
     model = guess(human, 1)
 
-    found = compare(human, {"a": {0: model}, "b": {0: model}}, rng=NOBODY, draws=50)
+    found = compare_models(human, {"a": {0: model}, "b": {0: model}}, rng=NOBODY, draws=50)
 
     assert all((each.low, each.high) in {(0.0, 0.0), (None, None)} for each in found)
 
@@ -439,7 +445,7 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
     human = people()
     both = arms(human, 6)
 
-    found = difference(compare(human, both, test=test, rng=NOBODY), "kl")
+    found = difference(compare_models(human, both, test=test, rng=NOBODY), "kl")
 
     first, second = (
         [METRICS["kl"].overall(human, model) for model in both[arm].values()]
@@ -458,7 +464,7 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
 def test_arms_of_one_seed_are_compared_item_by_item() -> None:
     human = people(200)
 
-    found = compare(human, arms(human, 1), rng=np.random.default_rng(11), draws=400)
+    found = compare_models(human, arms(human, 1), rng=np.random.default_rng(11), draws=400)
 
     kl = difference(found, "kl")
     assert (kl.over, kl.test) == ("items", "sign-flip over items")
@@ -476,7 +482,7 @@ def test_an_arm_does_not_differ_from_itself() -> None:
     human = people()
     models = {seed: guess(human, seed) for seed in range(4)}
 
-    found = compare(human, {"a": models, "b": models}, rng=NOBODY)
+    found = compare_models(human, {"a": models, "b": models}, rng=NOBODY)
 
     assert {each.value for each in found if not np.isnan(each.value)} == {0.0}
     assert {each.p for each in found if each.p is not None} == {1.0}
@@ -485,7 +491,7 @@ def test_an_arm_does_not_differ_from_itself() -> None:
 def test_reference_lines_are_not_compared() -> None:
     human = people()
 
-    found = compare(human, arms(human, 2), rng=NOBODY)
+    found = compare_models(human, arms(human, 2), rng=NOBODY)
 
     assert not {"entropy_floor", "class_oracle"} & {each.metric for each in found}
 
@@ -493,11 +499,13 @@ def test_reference_lines_are_not_compared() -> None:
 def test_pairs_can_be_chosen() -> None:
     human = people()
 
-    found = compare(human, arms(human, 2), pairs=[("hard", "soft")], metrics=["kl"], rng=NOBODY)
+    found = compare_models(
+        human, arms(human, 2), pairs=[("hard", "soft")], metrics=["kl"], rng=NOBODY
+    )
 
     assert [(each.arm, each.second) for each in found] == [("hard", "soft")]
     with pytest.raises(DataError, match="No arm is called 'sofd'"):
-        compare(human, arms(human, 2), pairs=[("hard", "sofd")], rng=NOBODY)
+        compare_models(human, arms(human, 2), pairs=[("hard", "sofd")], rng=NOBODY)
 
 
 def test_pairs_are_over_the_seeds_that_both_arms_have() -> None:
@@ -505,10 +513,10 @@ def test_pairs_are_over_the_seeds_that_both_arms_have() -> None:
     even, uneven = arms(human, 4), arms(human, 4)
     del uneven["soft"][1], uneven["hard"][3]
 
-    found = difference(compare(human, uneven, rng=NOBODY), "kl")
+    found = difference(compare_models(human, uneven, rng=NOBODY), "kl")
 
     both = {arm: {seed: models[seed] for seed in (0, 2)} for arm, models in even.items()}
-    alone = difference(compare(human, both, rng=NOBODY), "kl")
+    alone = difference(compare_models(human, both, rng=NOBODY), "kl")
     assert found.seeds == (0, 2)
     assert (found.value, found.low, found.p) == (alone.value, alone.low, alone.p)
 
@@ -519,7 +527,7 @@ def test_arms_without_a_common_seed_cannot_be_paired() -> None:
     del apart["soft"][1], apart["hard"][0]
 
     with pytest.raises(DataError, match="no seed in common"):
-        compare(human, apart, rng=NOBODY)
+        compare_models(human, apart, rng=NOBODY)
 
 
 def test_difference_on_a_stratum_with_too_few_items_stays_with_a_note() -> None:
@@ -527,7 +535,7 @@ def test_difference_on_a_stratum_with_too_few_items_stays_with_a_note() -> None:
     one = np.arange(len(human)) == 0
 
     for seeds in (1, 3):
-        found = compare(
+        found = compare_models(
             human, arms(human, seeds), metrics=["kl"], strata={"one": one}, rng=NOBODY, draws=9
         )
         last = found[-1]
@@ -539,7 +547,7 @@ def test_all_right_with_every_seed_is_not_certainty() -> None:
     human = people(12)
     models = {seed: LabelSet(human.items, CLASSES, human.probs) for seed in (0, 1)}
 
-    found = evaluate_seeds(
+    found = score_seeds(
         human, models, metrics=["accuracy"], interval="seeds and items", rng=NOBODY
     )[0]
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torchmetrics
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -97,3 +98,29 @@ def test_logits_class_numbers_and_low_precision_are_taken() -> None:
     assert soft.compute() > 0
     with pytest.raises(DataError, match=r"give \(items, classes\)"):
         soft.update(hard, hard)
+
+
+def test_running_metrics_keep_to_the_contract_of_torchmetrics() -> None:
+    believed, wanted = torch.from_numpy(rows(40, seed=1)), torch.from_numpy(rows(40))
+    pairs: list[tuple[Any, Any, Any]] = [
+        (
+            SoftMetric("accuracy"),
+            torchmetrics.classification.MulticlassAccuracy(3, average="micro"),
+            lambda probs, labels: (probs, labels.argmax(dim=1)),
+        ),
+        (
+            SoftMetric("kl"),
+            torchmetrics.KLDivergence(),
+            lambda probs, labels: (labels, probs),
+        ),
+    ]
+    for ours, theirs, order in pairs:
+        for part in (slice(15), slice(15, 40)):
+            target = order(believed[part], wanted[part])
+            assert ours(believed[part], wanted[part]) == pytest.approx(float(theirs(*target)))
+        assert ours.compute() == pytest.approx(float(theirs.compute()))
+        ours.reset()
+        theirs.reset()
+        ours.update(believed[:9], wanted[:9])
+        theirs.update(*order(believed[:9], wanted[:9]))
+        assert ours.compute() == pytest.approx(float(theirs.compute()))

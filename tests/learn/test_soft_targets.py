@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sfumato.errors import DataError
+from sfumato.evaluation.scorers import soft_scorer
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.soft_rows import read_rows
 from sfumato.learn.soft_loss import diagonal_hessian, loss_and_gradient
@@ -249,6 +250,25 @@ def test_searches_and_cross_validation_take_distributions() -> None:
     assert search.fit(X, table).best_estimator_.classes_.tolist() == list("xyz")
     scores = cross_val_score(SoftTargets(GaussianNB()), X, probs, cv=3)
     assert (scores < 0).all()
+
+
+def test_label_sets_are_split_by_rows_whatever_their_ids_are() -> None:
+    X, probs = sample()
+    ids = np.random.default_rng(1).permutation(len(probs))  # as ids, these are other rows
+    labels = LabelSet(tuple(ids), tuple("xyz"), probs)
+    search = GridSearchCV(
+        SoftTargets(LogisticRegression()), {"estimator__C": [1e-4, 1.0]}, cv=3,
+        scoring=soft_scorer("total-variation"),
+    )  # fmt: skip
+
+    of_rows, of_labels = (search.fit(X, y).cv_results_["mean_test_score"] for y in (probs, labels))
+    train_X, test_X, train, test = train_test_split(X, labels, random_state=0)
+
+    assert of_labels == pytest.approx(of_rows)
+    assert (cross_val_score(SoftTargets(GaussianNB()), X, labels, cv=3) < 0).all()
+    row_of = dict(zip(labels.items, X.tolist(), strict=True))
+    assert [row_of[item] for item in train.items] == train_X.tolist()
+    assert [row_of[item] for item in test.items] == test_X.tolist()
 
 
 def test_clone_keeps_parameters_and_models_can_be_pickled() -> None:

@@ -9,7 +9,6 @@ from sfumato.errors import DataError
 from sfumato.planning.embed import (
     EmbeddingSettings,
     Rankings,
-    cosines,
     flip,
     gnmds_rankings,
     gnmds_triplets,
@@ -20,6 +19,7 @@ from sfumato.planning.embed import (
     spearman,
 )
 from sfumato.planning.embed.gnmds import minimise
+from sfumato.stats import cosines
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,6 @@ from scipy.stats import spearmanr
 
 from sfumato.errors import DataError
 from sfumato.planning.embed import (
-    cosines,
     error_rate,
     mine_triplets,
     rank_scores,
@@ -64,18 +63,6 @@ def test_tie_groups_span_no_more_than_the_width(values: list[float], width: floa
         assert members.max() <= members.min() + width
         lows.append(members.min())
     assert all(after > before + width for before, after in pairwise(lows))
-
-
-def test_cosines_are_those_of_the_angles() -> None:
-    found = cosines(np.array([[1.0, 0.0], [3.0, 3.0], [-2.0, 0.0]]))
-
-    half = np.sqrt(0.5)
-    np.testing.assert_allclose(found, [[1, half, -1], [half, 1, -half], [-1, -half, 1]])
-
-
-def test_cosine_with_the_origin_is_refused() -> None:
-    with pytest.raises(DataError, match="Point 1 is the origin"):
-        cosines(np.array([[1.0, 0.0], [0.0, 0.0]]))
 
 
 @given(seed=st.integers(0, 500))

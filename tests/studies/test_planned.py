@@ -72,7 +72,7 @@ def piloted(
         classes=("a", "b", "c"),
         item=np.repeat(np.arange(items), 2),
         annotator=np.tile([0, 1], items),
-        probs=answers,
+        answers=answers,
     )
     cost = Cost(form, seconds, kept=kept, answers=8, people=2, source="measured")
     return PilotStudy(form, kept, rate, cost, crowd, 2.0)

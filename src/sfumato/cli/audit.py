@@ -16,7 +16,7 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
-from sfumato.cli.reading import explained, read_options
+from sfumato.cli.reading import explain_unclear, read_options
 from sfumato.cli.writing import refuse_filled
 from sfumato.errors import require_packages
 
@@ -77,14 +77,8 @@ def audit(
     near: Near = True,
     logits: given.Logits = False,
     shared_items: given.SharedItems = False,
-    item: given.Item = None,
-    annotator: given.Annotator = None,
-    answer: given.Answer = None,
-    at: given.At = None,
-    seconds: given.Seconds = None,
-    delimiter: given.Delimiter = None,
-    rename: given.Rename = None,
-    casefold: given.Casefold = False,
+    *,
+    table_options: given.TableOptions,
     question: given.QuestionKind = None,
     classes: given.Classes = None,
     draws: given.Draws = 1000,
@@ -107,17 +101,7 @@ def audit(
         labels=labels,
         judgments=judgments,
         format=format_,
-        reading=read_options(
-            question=question,
-            rename=rename,
-            delimiter=delimiter,
-            casefold=casefold,
-            item=item,
-            annotator=annotator,
-            answer=answer,
-            at=at,
-            seconds=seconds,
-        ),
+        reading=read_options(table_options, question=question),
         recipe=recipe,
         original=original,
         images=images,
@@ -141,7 +125,7 @@ def audit(
 def _audited(sources: "AuditSources", settings: "AuditSettings") -> "Audit":
     from sfumato.studies import audit as audits
 
-    with progress("Auditing") as advance, explained():
+    with progress("Auditing") as advance, explain_unclear():
         audited = audits.audit(sources, settings, advance=advance)
     for remark in audited.remarks:
         notify(remark)

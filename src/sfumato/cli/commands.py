@@ -1,7 +1,7 @@
 """All commands under one name, in the order of work, each loaded when it is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import sfumato.cli.options as given
 from sfumato.cli.help import CommandWithHelp, GroupWithHelp
+from sfumato.cli.options import TableOptions
 from sfumato.cli.printing import set_quiet
 from sfumato.names import load_name
 
@@ -141,30 +142,44 @@ def load_command(name: str) -> "TyperCommand | TyperGroup":
     if isinstance(found, typer.Typer):
         for info in found.registered_commands:
             assert info.callback is not None
-            holder.command(info.name, cls=CommandWithHelp)(with_quiet(info.callback))
+            holder.command(info.name, cls=CommandWithHelp)(with_shared_options(info.callback))
     else:
-        holder.command(name, cls=CommandWithHelp)(with_quiet(found))
+        holder.command(name, cls=CommandWithHelp)(with_shared_options(found))
     made = typer.main.get_command(holder)
     assert isinstance(made, TyperCommand | TyperGroup)
     return made
 
 
-def with_quiet(function: Callable[..., None]) -> Callable[..., None]:
-    """The same command with the option ``--quiet``, which all of them take."""
+def with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The same command with ``--quiet``, and with the options of ``TableOptions`` one by one."""
+    own = signature(function)
+    taken = [name for name, each in own.parameters.items() if each.annotation is TableOptions]
 
     @wraps(function)
     def call(*, quiet: bool, **options: Any) -> None:
         if quiet:
             set_quiet(True)
+        for name in taken:
+            table = {field.name: options.pop(field.name) for field in fields(TableOptions)}
+            options[name] = TableOptions(**table)
         function(**options)
 
-    own = signature(function)
-    option = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=given.Quiet)
-    call.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[*own.parameters.values(), option]
-    )
-    call.__annotations__ = {**function.__annotations__, "quiet": given.Quiet}
+    parameters = list(_spread(own.parameters.values()))
+    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
+
+
+def _spread(parameters: Iterable[Parameter]) -> Iterator[Parameter]:
+    """The parameters in their order, those of ``TableOptions`` in its place, and ``quiet``."""
+    by_name = Parameter.KEYWORD_ONLY
+    for parameter in parameters:
+        if parameter.annotation is TableOptions:
+            for field in fields(TableOptions):
+                yield Parameter(field.name, by_name, default=field.default, annotation=field.type)
+        else:
+            yield parameter
+    yield Parameter("quiet", by_name, default=False, annotation=given.Quiet)
 
 
 app = typer.Typer(

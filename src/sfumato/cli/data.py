@@ -9,7 +9,6 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
-    format_count,
     format_number,
     notify,
     print_line,
@@ -27,6 +26,7 @@ from sfumato.cli.reading import (
 )
 from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
+from sfumato.names import format_count
 
 if TYPE_CHECKING:
     from sfumato.judgments.formats.hf import Publication
@@ -63,14 +63,8 @@ DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data li
 def describe(
     file: given.File,
     format_: given.Format = None,
-    item: given.Item = None,
-    annotator: given.Annotator = None,
-    answer: given.Answer = None,
-    at: given.At = None,
-    seconds: given.Seconds = None,
-    delimiter: given.Delimiter = None,
-    rename: given.Rename = None,
-    casefold: given.Casefold = False,
+    *,
+    table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     rules: WhatIf = "",
@@ -87,19 +81,7 @@ def describe(
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
 
-    options = read_options(
-        classes,
-        question,
-        key,
-        rename=rename,
-        delimiter=delimiter,
-        casefold=casefold,
-        item=item,
-        annotator=annotator,
-        answer=answer,
-        at=at,
-        seconds=seconds,
-    )
+    options = read_options(table_options, classes, question, key)
     found = read_any(file, format_, options, strict)
     if not isinstance(found, Judgments):
         print_result(describe_other(found), as_json, _print_other)
@@ -118,14 +100,8 @@ def convert(
     output: AnyOutput,
     to: ToFormat,
     format_: given.Format = None,
-    item: given.Item = None,
-    annotator: given.Annotator = None,
-    answer: given.Answer = None,
-    at: given.At = None,
-    seconds: given.Seconds = None,
-    delimiter: given.Delimiter = None,
-    rename: given.Rename = None,
-    casefold: given.Casefold = False,
+    *,
+    table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -145,19 +121,7 @@ def convert(
     about = Publication(title, license_, creator, url, date.today().isoformat())
     if to != "hf" and any((title, license_, creator, url)):
         raise DataError("--title, --license, --creator and --url belong to --to hf.")
-    options = read_options(
-        classes,
-        question,
-        key,
-        rename=rename,
-        delimiter=delimiter,
-        casefold=casefold,
-        item=item,
-        annotator=annotator,
-        answer=answer,
-        at=at,
-        seconds=seconds,
-    )
+    options = read_options(table_options, classes, question, key)
     found = read_any(file, format_, options, strict)
     tell_guesses(found, format_)
     if to == "hf" and isinstance(found, Judgments):

@@ -9,7 +9,6 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
-    format_count,
     format_interval,
     notify,
     null_for_nan,
@@ -21,6 +20,7 @@ from sfumato.cli.printing import (
 )
 from sfumato.cli.writing import check_output
 from sfumato.errors import DataError, require_packages
+from sfumato.names import format_count
 
 if TYPE_CHECKING:
     from sfumato.evaluation.models import Evaluation

@@ -10,7 +10,6 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
-    format_count,
     format_number,
     null_for_nan,
     print_json,
@@ -29,6 +28,7 @@ from sfumato.cli.reading import (
 )
 from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
+from sfumato.names import format_count
 
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
@@ -170,14 +170,8 @@ def label(
     predictions: Predictions = None,
     intervals: Intervals = None,
     left_out: LeftOut = None,
-    item: given.Item = None,
-    annotator: given.Annotator = None,
-    answer: given.Answer = None,
-    at: given.At = None,
-    seconds: given.Seconds = None,
-    delimiter: given.Delimiter = None,
-    rename: given.Rename = None,
-    casefold: given.Casefold = False,
+    *,
+    table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     strict: given.Strict = False,
@@ -194,19 +188,7 @@ def label(
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
-    options = read_options(
-        classes,
-        question,
-        key,
-        rename=rename,
-        delimiter=delimiter,
-        casefold=casefold,
-        item=item,
-        annotator=annotator,
-        answer=answer,
-        at=at,
-        seconds=seconds,
-    )
+    options = read_options(table_options, classes, question, key)
     judgments = read_judgments(file, format_, options, strict)
     settings = LabelSettings(
         recipe or DEFAULT_RECIPE[judgments.question.kind],
@@ -265,7 +247,7 @@ def simulate(
 
     _check_simulate_usage(output=output, fit=fit, extend=extend, check=check, model=model)
     refuse_existing(output, save_model, overwrite=overwrite)
-    options = read_options(classes, None, key)
+    options = read_options(given.TableOptions(), classes, key=key)
     seen = read_labels(labels, classes=options.classes)
     real = None if fit is None else read_judgments(fit, format_, options, strict=False)
     simulation = SimulationSettings(

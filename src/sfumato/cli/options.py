@@ -1,5 +1,6 @@
 """The options that several files of commands take; what one command alone takes stands there."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -65,3 +66,17 @@ SharedItems = Annotated[
     bool, typer.Option("--shared-items", help="Leave out items without a prediction.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table of answers is to be read; a command that takes one has each as an option."""
+
+    item: Item = None
+    annotator: Annotator = None
+    answer: Answer = None
+    at: At = None
+    seconds: Seconds = None
+    delimiter: Delimiter = None
+    rename: Rename = None
+    casefold: Casefold = False

@@ -122,11 +122,6 @@ def format_number(value: float | int | None) -> str:
     return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
 
 
-def format_count(number: int, what: str) -> str:
-    """A number and its noun, in the plural but for one."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
 def simulation_mark(found: Mapping[str, Any]) -> str:
     """What stands behind numbers that simulated people are part of."""
     return " (SIMULATED answers)" if found["simulated"] else ""

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.cli.options import TableOptions
 from sfumato.cli.printing import notify, progress
 from sfumato.errors import DataError
 
@@ -34,7 +35,7 @@ def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bo
     from sfumato.judgments.formats import read
     from sfumato.judgments.formats import strict as refuse_rejected
 
-    with progress(f"Reading {file.name}") as advance, explained():
+    with progress(f"Reading {file.name}") as advance, explain_unclear():
         found = read(file, format_, replace(options, progress=advance))
     if strict:
         refuse_rejected(found)
@@ -47,7 +48,7 @@ def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bo
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_unclear() -> Iterator[None]:
     """Where something is unclear, the options that would settle it stand behind the sentence."""
     from sfumato.judgments.formats.reading import UnclearSource
 
@@ -100,28 +101,28 @@ def read_judgments(
 
 
 def read_options(
+    table: TableOptions,
     classes: Path | None = None,
     question: str | None = None,
     key: str | None = None,
-    *,
-    rename: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    casefold: bool = False,
-    **columns: str | None,
 ) -> "ReadOptions":
-    """What a user says about a file; ``columns`` are item, annotator, answer, at, seconds."""
+    """What a user says about a file, checked."""
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
     from sfumato.judgments.formats.texts import delimiter_named
 
-    said = ReadOptions(
+    return ReadOptions(
         classes=None if classes is None else read_classes(classes),
         question=question,
+        item=table.item,
+        annotator=table.annotator,
+        answer=table.answer,
+        at=table.at,
+        seconds=table.seconds,
+        delimiter=None if table.delimiter is None else delimiter_named(table.delimiter),
+        rename=parse_renames(table.rename or ()),
+        casefold=table.casefold,
         key=lambda: study_key(key),
-        rename=parse_renames(rename or ()),
-        delimiter=None if delimiter is None else delimiter_named(delimiter),
-        casefold=casefold,
     )
-    return replace(said, **columns)  # type: ignore[arg-type]
 
 
 def parse_renames(texts: Sequence[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import notify, progress
-from sfumato.cli.reading import explained, names_in, read_options
+from sfumato.cli.reading import explain_unclear, names_in, read_options
 from sfumato.cli.writing import check_output, refuse_filled
 from sfumato.errors import DataError, require_packages
 
@@ -119,14 +119,8 @@ def report(
         Path | None, typer.Option(help="Folder or zip archive of the items' pictures.")
     ] = None,
     format_: given.Format = None,
-    item: given.Item = None,
-    annotator: given.Annotator = None,
-    answer: given.Answer = None,
-    at: given.At = None,
-    seconds: given.Seconds = None,
-    delimiter: given.Delimiter = None,
-    rename: given.Rename = None,
-    casefold: given.Casefold = False,
+    *,
+    table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
     key: given.Key = None,
@@ -148,10 +142,7 @@ def report(
         raise DataError("--trace walks back a number of a run; give the folder of a run.")
     page = output or Path(f"{source.name.partition('.')[0]}-report.html")
     check_output(page, (".html",), what="The report is", overwrite=overwrite)
-    options = read_options(
-        classes, question, key, rename=rename, delimiter=delimiter, casefold=casefold, item=item,
-        annotator=annotator, answer=answer, at=at, seconds=seconds,
-    )  # fmt: skip
+    options = read_options(table_options, classes, question, key)
     _report_answers(
         source, page, text=text, pictures=pictures, seed=seed, title=f"Answers of {source.name}",
         format=format_, options=options,
@@ -163,7 +154,7 @@ def _report_answers(source: Path, page: Path, **settings: Any) -> None:
     require_packages("Drawing a report", "matplotlib", "jinja2")
     from sfumato.reporting.answers import report as draw_answers
 
-    with explained():
+    with explain_unclear():
         draw_answers(source, page, **settings)
 
 

@@ -7,7 +7,6 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.printing import (
-    format_count,
     format_number,
     notify,
     print_line,
@@ -16,6 +15,7 @@ from sfumato.cli.printing import (
 )
 from sfumato.cli.writing import check_output, refuse_existing
 from sfumato.errors import require_packages
+from sfumato.names import format_count
 
 if TYPE_CHECKING:
     from sfumato.learn.model import Model

@@ -26,21 +26,21 @@ from sfumato.evaluation.score import (
     Missing,
     MissingPredictions,
     Place,
+    compare_models,
     ensemble,
     join,
     leaderboard,
+    score_model,
 )
-from sfumato.evaluation.score import compare as compare_arms
-from sfumato.evaluation.score import evaluate as score_model
 from sfumato.evaluation.trials import Mask
 from sfumato.frames import is_table
+from sfumato.judgments.formats.columns import item_rank
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.files import load_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
-from sfumato.labels.tables import ITEM_NAMES, listed
 from sfumato.labels.verbs import label
-from sfumato.names import find
+from sfumato.names import find, quote_names
 from sfumato.provenance import Setting, Step
 from sfumato.scores import Estimate, Estimates
 
@@ -204,7 +204,7 @@ def compare(
         name = _name("the original labels", original)
         truth = load_original(original, name=name, classes=people.classes, items=people.items)
     return Estimates.of(
-        compare_arms(
+        compare_models(
             people,
             loaded,
             pairs=pairs,
@@ -328,9 +328,9 @@ def _by_arm(predictions: Any) -> dict[str, Any]:
 
 def _is_one_table(predictions: Mapping[Any, Any]) -> bool:
     """Whether a dict is a table of columns, one of them the items, and not models by name."""
-    names = {str(name).lower() for name in predictions}
+    names_items = any(item_rank(str(name)) is not None for name in predictions)
     flat = all(getattr(column, "ndim", 1) == 1 for column in predictions.values())
-    return is_table(predictions) and flat and bool(names & {*ITEM_NAMES})
+    return is_table(predictions) and flat and names_items
 
 
 def _name(arm: str, source: object) -> str:
@@ -433,14 +433,14 @@ def _refuse_classes(
     if not lacking and not extra:
         return
     sides = [
-        f"{listed(only)} is in {where} only"
+        f"{quote_names(only)} is in {where} only"
         for only, where in ((lacking, "the labels"), (extra, name))
         if only
     ]
     raise UnsharedClasses(
         f"{name} and the labels do not have the same classes: {' and '.join(sides)}. If two names "
         "mean the same class, rename one; otherwise say what shall happen to classes that are not "
-        f"shared. The labels have {listed(classes)}."
+        f"shared. The labels have {quote_names(classes)}."
     )
 
 
@@ -453,12 +453,12 @@ def _with_all_classes(
     more = [name for each in extra.values() for name in each]
     classes = (*compared.human.classes, *dict.fromkeys(more))
     said = [
-        f"{names[arm]} has no class {listed(each)}, so it gives it the probability 0."
+        f"{names[arm]} has no class {quote_names(each)}, so it gives it the probability 0."
         for arm, each in lacking.items()
         if each
     ]
     said += [
-        f"People were not asked about {listed(each)} of {names[arm]}; the labels give it 0."
+        f"People were not asked about {quote_names(each)} of {names[arm]}; the labels give it 0."
         for arm, each in extra.items()
         if each
     ]
@@ -490,7 +490,7 @@ def _with_shared_classes(
     if len(shared) < 2:
         raise DataError(
             f"The labels and the predictions have {len(shared)} classes in common, and at least "
-            f"two are needed. The labels have {listed(human.classes)}."
+            f"two are needed. The labels have {quote_names(human.classes)}."
         )
     given = {"the labels": human, **{names[arm]: one for arm, one in compared.models.items()}}
     if original is not None:
@@ -498,7 +498,7 @@ def _with_shared_classes(
     masses = {name: _mass(one, shared) for name, one in given.items()}
     kept = np.all([mass > LEAST_MASS for mass in masses.values()], axis=0)
     if not kept.any():
-        raise DataError(f"No item has mass on the shared classes, {listed(shared)}.")
+        raise DataError(f"No item has mass on the shared classes, {quote_names(shared)}.")
     items = [human.items[row] for row in np.flatnonzero(kept)]
     divided = _Compared(
         _divided(human, shared, items),
@@ -566,9 +566,10 @@ def _told_of(
 ) -> str:
     what = "class" if len(only) == 1 else "classes"
     return (
-        f"Only {whose} {'have' if whose.startswith('the') else 'has'} the {what} {listed(only)}, "
-        f"with {1 - mass.mean():.2%} of the mass. Everything is compared given that it is one of "
-        f"the {len(shared)} shared classes: rows are divided by their mass on these."
+        f"Only {whose} {'have' if whose.startswith('the') else 'has'} the {what} "
+        f"{quote_names(only)}, with {1 - mass.mean():.2%} of the mass. Everything is compared "
+        f"given that it is one of the {len(shared)} shared classes: rows are divided by their mass "
+        "on these."
     )
 
 

@@ -26,14 +26,13 @@ from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.labels.rounding import Digits, normalise
 from sfumato.labels.tables import (
     NoClasses,
-    listed,
     read_arrays,
     read_choices,
     read_frame,
     read_rows,
     table_ending,
 )
-from sfumato.names import find
+from sfumato.names import find, quote_names
 from sfumato.provenance import Provenance, Setting, Step, fingerprint_file, from_json
 
 Kind = Literal["probabilities", "hard", "logits"]
@@ -469,7 +468,7 @@ def _class_positions(
 def _odd_class(name: str, extra: Sequence[str], classes: Sequence[str]) -> str:
     return (
         f"{name} has the class {extra[0]!r}, which the labels do not have ({len(extra)} such); "
-        f"they have {listed(classes)}."
+        f"they have {quote_names(classes)}."
     )
 
 

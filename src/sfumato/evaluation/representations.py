@@ -84,24 +84,6 @@ def vectors_of(
     return torch.cat(parts).numpy()
 
 
-def cosine_similarity(vectors: NDArray[np.float64]) -> Matrix:
-    """Cosines of all pairs of vectors, not centred (S1-51).
-
-    >>> cosine_similarity(np.array([[1.0, 0.0], [3.0, 3.0]])).round(4)[0]
-    array([1.    , 0.7071])
-    """
-    vectors = np.asarray(vectors, dtype=np.float64)
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not (np.isfinite(length) & (length > 0)).all():
-        worst = int((~(np.isfinite(length) & (length > 0))).argmax())
-        raise DataError(
-            f"Vector {worst} has length {length[worst, 0]}; a cosine needs vectors of finite "
-            "length above zero."
-        )
-    unit = vectors / length
-    return np.clip(unit @ unit.T, -1, 1)
-
-
 def rated_similarity(
     items: Sequence[str],
     *,

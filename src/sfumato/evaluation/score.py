@@ -36,7 +36,7 @@ class MissingPredictions(DataError):
     """Items of the labels have no prediction."""
 
 
-def evaluate(
+def score_model(
     human: LabelSet,
     model: LabelSet,
     *,
@@ -60,11 +60,11 @@ def evaluate(
 
     >>> human = LabelSet(("a", "b"), ("cat", "dog"), [[0.5, 0.5], [0, 1]])
     >>> model = LabelSet(("b", "a"), ("cat", "dog"), [[0.1, 0.9], [0.6, 0.4]])
-    >>> scores = evaluate(human, model, metrics=["brier"], rng=np.random.default_rng(0))
+    >>> scores = score_model(human, model, metrics=["brier"], rng=np.random.default_rng(0))
     >>> scores[0].metric, round(scores[0].value, 3), scores[0].items
     ('brier', 0.02, 2)
     """
-    scores = evaluate_seeds(
+    scores = score_seeds(
         human,
         {0: model},
         original=original,
@@ -79,7 +79,7 @@ def evaluate(
     return [replace(score, seeds=()) for score in scores]
 
 
-def evaluate_seeds(
+def score_seeds(
     human: LabelSet,
     models: Mapping[int, LabelSet],
     *,
@@ -97,13 +97,13 @@ def evaluate_seeds(
 
     The interval is over ``interval``: "seeds" is Student's t over the seeds' values; "seeds and
     items" also lets the items have been others, where the metric is a mean over items. With a
-    single seed the second is what ``evaluate`` gives, over items; the first does not exist.
+    single seed the second is what ``score_model`` gives, over items; the first does not exist.
     """
     found = _on_one_test(human, {arm: models}, original, metrics, strata, missing)
     return score_arm(found[arm], network=network, interval=interval, rng=rng, draws=draws)
 
 
-def compare(
+def compare_models(
     human: LabelSet,
     arms: Mapping[str, Mapping[int, LabelSet]],
     *,
@@ -349,7 +349,7 @@ def _two_scores(
     rng: np.random.Generator,
     draws: int,
 ) -> tuple[Estimate, Estimate]:
-    scores = evaluate(
+    scores = score_model(
         human,
         model,
         original=original,
@@ -374,7 +374,7 @@ def _behind(
         return {}
     differences = [
         difference
-        for difference in compare(
+        for difference in compare_models(
             human,
             {arm: {0: model} for arm, model in models.items()},
             pairs=[(arm, order[0]) for arm in order[1:]],

@@ -18,7 +18,6 @@ from sfumato.errors import DataError
 from sfumato.names import find
 from sfumato.planning.embed import (
     Rankings,
-    cosines,
     flip,
     gnmds_rankings,
     gnmds_triplets,
@@ -29,7 +28,7 @@ from sfumato.planning.embed import (
 from sfumato.planning.embed.rankings import Floats
 from sfumato.planning.information import FORMS, all_constraints
 from sfumato.planning.worlds import LABELS, PCA, Ask, Point, World, scores_of, stream, world_at
-from sfumato.stats import dense_codes, spearman_of_codes, student_reach
+from sfumato.stats import cosines, dense_codes, spearman_of_codes, student_reach
 
 # Turn points into their principal components, and a ρ into the number of them that reaches it.
 #

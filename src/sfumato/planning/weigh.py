@@ -18,8 +18,9 @@ from sfumato.errors import DataError
 from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
 from sfumato.planning.cost import WITH_KEPT, Cost, Utility, loss, utility_named
-from sfumato.planning.embed import EmbeddingSettings, cosines, gnmds_rankings, rank_scores, spearman
+from sfumato.planning.embed import EmbeddingSettings, gnmds_rankings, rank_scores, spearman
 from sfumato.planning.information import FORMS, AskedForm
+from sfumato.stats import cosines
 
 # Turn a task and how noisy people are into the correlation to expect of each form of answer.
 #

@@ -18,9 +18,9 @@ from sfumato.labels.alter import class_information
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
-from sfumato.planning.embed import cosines
 from sfumato.planning.embed.rankings import Floats, Ints
 from sfumato.planning.information import AskedForm
+from sfumato.stats import cosines
 
 PCA = "pca"
 """Not a form people answer in: codes made from the true points, the bound for k̂ numbers (S1-13)."""

@@ -12,7 +12,8 @@ from sfumato.data.own import find_pictures
 from sfumato.errors import DataError
 from sfumato.frames import is_table, to_frame
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.tables import find_items, listed, read_frame
+from sfumato.labels.tables import find_items, read_frame
+from sfumato.names import quote_names
 
 LONGEST = 280
 """Letters of a text that are shown; the rest is cut."""
@@ -80,7 +81,7 @@ def _of_table(
     if column is not None and column not in table.columns:
         raise DataError(
             f"There is no file {column!r}, and {name} have no column of that name; they have "
-            f"{listed(table.columns)}."
+            f"{quote_names(table.columns)}."
         )
     of_item, _ = find_items(table, name, items=items)
     others = [other for other in table.columns if other != of_item]

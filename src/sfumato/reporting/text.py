@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sfumato.errors import DataError
-from sfumato.scores import Estimate, Metric, metric_words, turned
+from sfumato.scores import Estimate, Metric, metric_words, swap_arms
 
 BOTH = "seeds and items"
 """What most intervals are over; some are over one of the two."""
@@ -305,7 +305,7 @@ def _between(group: Sequence[Estimate], first: str, second: str) -> Estimate | N
         if (one.arm, one.second) == (first, second):
             return one
         if (one.arm, one.second) == (second, first):
-            return turned(one)
+            return swap_arms(one)
     return None
 
 

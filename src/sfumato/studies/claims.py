@@ -31,7 +31,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.reporting.text import interval, number, signed_number
-from sfumato.scores import Estimate, metric_words, turned
+from sfumato.scores import Estimate, metric_words, swap_arms
 from sfumato.studies.verdicts import CONTROL_ANSWERS, End, Verdict, overall, side, within
 
 Relation = Literal["lower", "higher", "below", "above", "within", "equal", "no difference", "shown"]
@@ -262,7 +262,7 @@ def _matching(claim: Claim, table: pl.DataFrame) -> list[dict[str, Any]]:
     if claim.second and not metric_words(claim.metric).one_way:
         for row in rows(claim.second, claim.arm):
             if tuple(row[name] for name in WHERE) not in known and row["value"] is not None:
-                found.append(vars(turned(Estimate(**{name: row[name] for name in NEEDED}))))
+                found.append(vars(swap_arms(Estimate(**{name: row[name] for name in NEEDED}))))
     return found
 
 

@@ -17,7 +17,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimates
 from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
 from sfumato.studies.study import Study, read_study, study_settings
-from sfumato.tabular import Summarised
+from sfumato.tabular import ShortRepr
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Timing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RunFolder(Summarised):
+class RunFolder(ShortRepr):
     """The folder of a study that ran, finished or not."""
 
     folder: Path

@@ -56,7 +56,7 @@ from sfumato.planning.grid import (
     MAP_SIZES,
     default_points,
 )
-from sfumato.tabular import Summarised
+from sfumato.tabular import ShortRepr
 
 if TYPE_CHECKING:
     from sfumato.evaluation.attacks import Attack
@@ -313,7 +313,7 @@ def _parts(value: Any) -> Any:
     return {"shares": value} if isinstance(value, list | tuple) else value
 
 
-class Study(Summarised, StudySettings):
+class Study(ShortRepr, StudySettings):
     """What is compared on what, in one size."""
 
     name: str

@@ -67,7 +67,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Visitor]]:
 
         def go(url: str, size: dict[str, int] = WIDE, **more: Any) -> Visitor:
             context = chromium.new_context(viewport=size, **more)
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(45_000)  # the page itself gives a request 20 s
             stack.callback(context.close)
             return watched(context.new_page(), url)
 

@@ -462,17 +462,6 @@ differences of that order between what its answers do not tell apart, and withou
 order, and so ρ of hard labels, is noise."""
 
 
-def cosines(points: NDArray[np.floating]) -> Floats:
-    """Cosine of the angle between any two points as seen from the origin; the truth of S1-29."""
-    points = np.asarray(points, dtype=np.float64)
-    length = np.linalg.norm(points, axis=1, keepdims=True)
-    if (length == 0).any():
-        where = int((length == 0).ravel().argmax())
-        raise DataError(f"Point {where} is the origin, so it has no direction to compare.")
-    unit = points / length
-    return unit @ unit.T
-
-
 def spearman(
     recovered: NDArray[np.floating],
     true: NDArray[np.floating],

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.cartography import bars, same_top_other_rest
 from sfumato.evaluation.metrics import accuracy, cross_entropy
-from sfumato.evaluation.score import ensemble, evaluate
+from sfumato.evaluation.score import ensemble, score_model
 from sfumato.evaluation.trials import class_oracle_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import strata_of
@@ -45,7 +45,7 @@ def rescore(data: StudyData, predictions: Predictions) -> Findings:
     scores = [
         score
         for name, model in models.items()
-        for score in evaluate(
+        for score in score_model(
             people,
             model,
             original=original,

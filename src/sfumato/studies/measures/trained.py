@@ -13,7 +13,7 @@ from scipy.stats import wasserstein_distance
 from sfumato.evaluation.alignment import correlate
 from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.metrics import reliability as reliability_bins
-from sfumato.evaluation.score import evaluate
+from sfumato.evaluation.score import score_model
 from sfumato.evaluation.trials import (
     ArmTrials,
     MetricRows,
@@ -151,7 +151,7 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
         if against not in data.labels or not strata_of(human)["disputed"].any():
             continue
         known = original is not None and set(human.items) <= set(original.items)
-        rows = evaluate(
+        rows = score_model(
             human,
             human,
             original=original if known else None,

@@ -44,7 +44,7 @@ def venues(data: StudyData, predictions: Predictions) -> Iterator[Venue]:
 def pairs(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
     """The arms whose differences are told, (first, second) for first minus second.
 
-    Those of all arms, or those to the controls, each pair once (``scores.turned``).
+    Those of all arms, or those to the controls, each pair once (``scores.swap_arms``).
     """
     every = every_pair(study, arms)
     match study.pairs:
