@@ -160,12 +160,13 @@ def default_aggregator(crowd: CrowdLabels) -> str:
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:
-    table = judgments.table.with_columns(again=pl.Series(mark_duplicates(judgments)))
-    return table.filter(pl.Series(~mark_selected(judgments, keep))).select(
+    rows = np.flatnonzero(~mark_selected(judgments, keep))
+    again = mark_duplicates(judgments)[rows] if len(rows) else np.empty(0, dtype=bool)
+    return judgments.decode(rows).select(
         "item",
         "annotator",
         "answer",
-        reason=pl.when("again")
+        reason=pl.when(pl.Series(again))
         .then(pl.lit("the same person judged the item before"))
         .otherwise(pl.format("view is {}", "view")),
     )
