@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Rows = NDArray[np.bool_] | NDArray[np.int64] | Sequence[int]
+Rows = NDArray[np.bool_] | NDArray[np.integer[Any]] | Sequence[int]
 """A mask or the places of rows."""
 
 NULL = -1
@@ -247,7 +247,7 @@ def _categories() -> pl.Categorical:
 
 def _of_categories(column: pl.Series) -> Coded:
     physical = column.to_physical()
-    size = (physical.max() or 0) + 2 if len(column) else 1  # type: ignore[operator]
+    size = int(physical.max() or 0) + 2 if len(column) else 1  # type: ignore[arg-type]
     given = physical.fill_null(size - 1).to_numpy()  # the last place is that of null
     occurs = np.zeros(size, dtype=bool)
     occurs[given] = True
@@ -255,7 +255,7 @@ def _of_categories(column: pl.Series) -> Coded:
     numbers = np.flatnonzero(occurs).astype(np.uint32)
     if not len(numbers):
         return Coded(pl.Series([], dtype=pl.String), np.full(len(column), NULL, dtype=np.int32))
-    texts = pl.Series(numbers).cat.to(column.dtype).cast(pl.String)  # type: ignore[arg-type]
+    texts = pl.Series(numbers).cat.to(column.dtype).cast(pl.String)
     order = texts.arg_sort()
     place = np.full(size, NULL, dtype=np.int32)
     place[numbers[order.to_numpy()]] = np.arange(len(numbers), dtype=np.int32)

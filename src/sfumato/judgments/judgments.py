@@ -11,7 +11,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.judgments.coded import NULL, Coded, CodedTable, encode, encode_table, mark_again
+from sfumato.judgments.coded import (
+    NULL,
+    Coded,
+    CodedTable,
+    Rows,
+    encode,
+    encode_table,
+    mark_again,
+)
 from sfumato.judgments.question import Question
 from sfumato.judgments.statements import Statements, read_answers
 from sfumato.names import load_name
@@ -131,7 +139,7 @@ class Judgments(Tabular):
         """One row per answer with the columns of ``COLUMNS``."""
         return self.decode()
 
-    def decode(self, rows: NDArray[np.bool_] | Sequence[int] | None = None) -> pl.DataFrame:
+    def decode(self, rows: Rows | None = None) -> pl.DataFrame:
         """The table, or some of its rows, written out."""
         table = self.coded.decode(rows)
         missing = [
@@ -205,6 +213,10 @@ class Judgments(Tabular):
             f"Judgments: {len(self):,} answers about {self.table['item'].n_unique():,} items, "
             f"{people}, {self.question.kind} of {len(self.question.classes):,} classes{aside}"
         )
+
+    def with_table(self, table: pl.DataFrame) -> "Judgments":
+        """Other answers in the place of these."""
+        return Judgments(self.question, table, self.rejected, self.remarks, self.provenance)
 
     def take(self, rows: NDArray[np.bool_] | pl.Series, step: Step) -> "Judgments":
         """The judgments for which ``rows`` is true, one step later."""

@@ -68,7 +68,7 @@ Readable = Judgments | Comparisons | MixJudgments
 
 Contents = Literal["judgments", "comparisons", "mixes"]
 
-T = TypeVar("T", Judgments, Comparisons, MixJudgments)
+U = TypeVar("U", Comparisons, MixJudgments)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def read(
         found = _read_frame(source, format, said)
     match found:
         case Judgments():
-            joined = joined_classes(_without_ids(found, said.key), said)
+            joined = joined_classes(_judgments_without_ids(found, said.key), said)
             return _remarked(joined, look_at_classes(joined))
         case Comparisons():
             return _without_ids(found, said.key)
@@ -430,16 +430,31 @@ ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
 """Where the id of a platform or an e-mail address stands in a longer text."""
 
 
-def _without_ids(found: T, key: Key) -> T:
+def _without_ids(found: U, key: Key) -> U:
     """People under pseudonyms, in the table and in the rows that were set aside."""
     rejected = tuple(_masked(row, key) for row in found.rejected)
     people, replaced = pseudonymous(found.table["annotator"], key)
     if not replaced and rejected == found.rejected:
         return found
     noted: tuple[Remark, ...] = (Remark(PSEUDONYMS, replaced),) if replaced else ()
-    masked = replace(
+    return replace(
         found,
         table=found.table.with_columns(people.alias("annotator")),
+        rejected=rejected,
+        remarks=(*found.remarks, *noted),
+    )
+
+
+def _judgments_without_ids(found: Judgments, key: Key) -> Judgments:
+    rejected = tuple(_masked(row, key) for row in found.rejected)
+    named = found.coded.coded("annotator")
+    people, replaced = pseudonymous(named.values, key)
+    if not replaced and rejected == found.rejected:
+        return found
+    noted: tuple[Remark, ...] = (Remark(PSEUDONYMS, replaced),) if replaced else ()
+    masked = replace(
+        found,
+        coded=found.coded.change(annotator=named.map(people)),
         rejected=rejected,
         remarks=(*found.remarks, *noted),
     )
