@@ -223,8 +223,7 @@ def mark_again(*codes: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
     doubled = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     again = np.zeros(len(key), dtype=bool)
     if len(doubled):  # few: look only at these in the order of the rows
-        place = np.minimum(np.searchsorted(doubled, key), len(doubled) - 1)
-        rows = np.flatnonzero(doubled[place] == key)
+        rows = np.flatnonzero(pl.Series(key).is_in(pl.Series(doubled).implode()).to_numpy())
         again[rows] = True
         again[rows[np.unique(key[rows], return_index=True)[1]]] = False
     return again

@@ -177,6 +177,16 @@ class Judgments(Tabular):
         """The people, sorted; those not recorded are not among them."""
         return self.coded.coded("annotator").used().to_list()
 
+    @cached_property
+    def doubled(self) -> NDArray[np.intp]:
+        """The rows in which a person judges an item that they had judged before, first views all."""
+        item, annotator = self.coded.coded("item").code, self.coded.coded("annotator").code
+        of_somebody = self.in_view("first") & (annotator != NULL)
+        if of_somebody.all():
+            return np.flatnonzero(mark_again(item, annotator))
+        rows = np.flatnonzero(of_somebody)
+        return rows[mark_again(item[rows], annotator[rows])]
+
     def in_view(self, *views: str) -> NDArray[np.bool_]:
         """Which answers were given in one of these views."""
         shown = self.coded.coded("view")
@@ -225,6 +235,8 @@ class Judgments(Tabular):
         taken = replace(self, coded=coded, provenance=(*self.provenance, step))
         if "statements" in self.__dict__:  # reading answers is the slow part: do not repeat it
             taken.__dict__["statements"] = replace(self.statements, index=taken.stated.code)
+        if coded is self.coded and "doubled" in self.__dict__:
+            taken.__dict__["doubled"] = self.doubled
         return taken
 
 
@@ -310,12 +322,8 @@ def mark_duplicates(judgments: Judgments) -> NDArray[np.bool_]:
 
     The earliest row of the file stands. Judgments whose author is unknown are never duplicates.
     """
-    item, annotator = judgments.coded.coded("item").code, judgments.coded.coded("annotator").code
-    of_somebody = judgments.in_view("first") & (annotator != NULL)
-    if of_somebody.all():
-        return mark_again(item, annotator)
     again = np.zeros(len(judgments), dtype=bool)
-    again[of_somebody] = mark_again(item[of_somebody], annotator[of_somebody])
+    again[judgments.doubled] = True
     return again
 
 

@@ -56,10 +56,10 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
     """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
     write_table(labels.to_polars(), path)
-    beside: dict[str, object] = {"provenance": to_json(labels.provenance)}
-    if isinstance(labels, LabelSet):
-        beside["judgments"] = labels.weight.tolist()
-    _beside(path).write_text(json.dumps(beside, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps({"provenance": to_json(labels.provenance)}, indent=1)
+    if isinstance(labels, LabelSet):  # one line: a million numbers in a column help nobody
+        text = f'{text[:-2]},\n "judgments": {json.dumps(labels.weight.tolist())}\n}}'
+    _beside(path).write_text(text + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Literal
 
@@ -11,12 +12,13 @@ import polars as pl
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
-from sfumato.labels.aggregate import Aggregation, aggregate
+from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
 from sfumato.labels.build import RECIPES, build
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
+from sfumato.provenance import Step
 
 FEW_VOTES = 20
 """Below this many votes per item (median), shares are better shrunk towards a fitted prior."""
@@ -96,7 +98,8 @@ def make_labels(
     name = settings.aggregate
     if name == "auto":
         name = default_aggregator(built.crowd)
-    aggregation = aggregate(
+    counting = name == "mean" and settings.interval == "none" and predictions is None
+    aggregation = (average_votes(built.crowd) if counting else None) or aggregate(
         built.crowd,
         name,
         rng=np.random.default_rng(settings.seed),
@@ -105,6 +108,26 @@ def make_labels(
     )
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
+    )
+
+
+def average_votes(crowd: CrowdLabels) -> Aggregation | None:
+    """The same as the aggregator ``mean`` makes of votes, by counting; None if some are no votes.
+
+    >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], said=[0, 1])
+    >>> average_votes(crowd).labels.probs.tolist()
+    [[0.5, 0.5]]
+    """
+    if crowd.votes is None:
+        return None
+    counted = crowd.mean()
+    estimand = AGGREGATORS["mean"].estimand
+    step = Step("aggregate mean", {"estimand": estimand, "interval": "none", "fitted": {}})
+    judged = np.bincount(crowd.annotator + 1, minlength=len(crowd.annotators) + 1)[1:] > 0
+    return Aggregation(
+        labels=replace(counted, provenance=(*crowd.provenance, step)),
+        estimand=estimand,
+        annotators=tuple(compress(crowd.annotators, judged)),
     )
 
 
