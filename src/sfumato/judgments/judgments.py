@@ -179,7 +179,7 @@ class Judgments(Tabular):
 
     @cached_property
     def doubled(self) -> NDArray[np.intp]:
-        """The rows in which a person judges an item that they had judged before, first views all."""
+        """The rows in which a person judges an item again, in first views all."""
         item, annotator = self.coded.coded("item").code, self.coded.coded("annotator").code
         of_somebody = self.in_view("first") & (annotator != NULL)
         if of_somebody.all():

@@ -1,7 +1,7 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Literal
@@ -125,7 +125,7 @@ def average_votes(crowd: CrowdLabels) -> Aggregation | None:
     step = Step("aggregate mean", {"estimand": estimand, "interval": "none", "fitted": {}})
     judged = np.bincount(crowd.annotator + 1, minlength=len(crowd.annotators) + 1)[1:] > 0
     return Aggregation(
-        labels=replace(counted, provenance=(*crowd.provenance, step)),
+        labels=counted.change(provenance=(*crowd.provenance, step)),
         estimand=estimand,
         annotators=tuple(compress(crowd.annotators, judged)),
     )

@@ -5,7 +5,6 @@ table of another library); settings have the names of the command line's options
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -139,7 +138,7 @@ def label(
     classes = judgments.question.classes
     model = None if predictions is None else to_labels(predictions, classes=classes)
     made = make_labels(judgments, settings, predictions=model)
-    return made.crowd if per_annotator else replace(made.labels, crowd=made.crowd)
+    return made.crowd if per_annotator else made.labels.change(crowd=made.crowd)
 
 
 def aggregate(
@@ -168,7 +167,7 @@ def aggregate(
     found = run_aggregator(
         crowd, name, rng=np.random.default_rng(seed), predictions=model, **options
     ).labels
-    return replace(found, crowd=crowd) if isinstance(crowd, CrowdLabels) else found
+    return found.change(crowd=crowd) if isinstance(crowd, CrowdLabels) else found
 
 
 def simulate(

@@ -29,6 +29,7 @@ from sfumato.judgments.formats.columns import (
 )
 from sfumato.judgments.formats.own import judgments_of_rows, read_parquet_rows
 from sfumato.judgments.formats.reading import (
+    PartColumns,
     ReadOptions,
     Rows,
     UnclearSource,
@@ -36,7 +37,7 @@ from sfumato.judgments.formats.reading import (
     tidy_ids,
 )
 from sfumato.judgments.formats.records import Extract, read_json_rows
-from sfumato.judgments.formats.scan import CodedRows, Scan, code_rows, inputs_of, scan
+from sfumato.judgments.formats.scan import BLANK, CodedRows, Scan, code_rows, inputs_of, scan
 from sfumato.judgments.formats.shapes import MARKS, Shape, Wide, find_wide, to_numbers
 from sfumato.judgments.formats.tables import MISSING, VoteTable, judgments_of_counts
 from sfumato.judgments.formats.texts import content_suffix, open_bytes
@@ -144,7 +145,7 @@ def _read_scan(
         columns = _only_column_left(head, columns)
     used = list(columns.named.values()) or list(source.schema)
     left = [name for name in source.schema if name not in used]
-    table = source.read(used, lambda part: _with_blanks(part, used, left))
+    table = source.read(PartColumns(tuple(used), tuple(used), tuple(left)), options)
     if table is None:
         return None
     table = CodedTable(
@@ -161,23 +162,6 @@ def _read_scan(
         step = Step("read sfumato", {}, inputs)
         return judgments_of_rows(rows, options, file=file, question=None, provenance=(step,))
     return _read_long(rows, head, columns, options, file, inputs)
-
-
-BLANK = "\0blank"
-"""Whether nothing stands in the columns that are not used."""
-
-
-def _with_blanks(part: pl.LazyFrame, used: Sequence[str], left: Sequence[str]) -> pl.LazyFrame:
-    schema = part.collect_schema()
-    empty = [
-        pl.col(name).str.strip_chars().fill_null("") == ""
-        if schema[name] == pl.String
-        else pl.col(name).is_null()
-        for name in left
-        if name in schema
-    ]
-    held = [name for name in used if name in schema]
-    return part.select(*held, *([pl.all_horizontal(empty).alias(BLANK)] if empty else []))
 
 
 def _without_blank_rows(rows: CodedRows, file: str) -> CodedRows:

@@ -30,6 +30,7 @@ from sfumato.judgments.formats.reading import (
     PSEUDONYMS,
     Flaw,
     Key,
+    PartColumns,
     ReadOptions,
     Rows,
     UnclearSource,
@@ -236,7 +237,7 @@ def scan_own(path: Path, options: ReadOptions) -> CodedRows | None:
     ours = [name for name in COLUMNS if name in source.schema]
     if any(source.schema[name].is_nested() or source.schema[name] == pl.Binary for name in ours):
         return None
-    table = source.read(CODED, lambda part: part.select(pl.col(f"^({'|'.join(ours)})$")))
+    table = source.read(PartColumns(tuple(ours), CODED), options)
     if table is None:
         return None
     unused = source.count(name for name in source.schema if name not in COLUMNS)
@@ -492,7 +493,7 @@ def _is_json_text(text: str) -> bool:
 def _preset(file: str, kind: str, answers: Coded, options: ReadOptions) -> Question:
     classes = options.classes
     if kind == "choose-one" and classes is None:
-        labels = [json.loads(text) for text in answers.used()]
+        labels = [json.loads(text) for text in answers.values]
         storable = [label for label in labels if is_utf8(label)]
         count = len(answers) - answers.null_count()
         classes = classes_among(

@@ -23,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import CodedTable
 from sfumato.judgments.formats.texts import (
     DELIMITERS,
     HEAD,
@@ -39,6 +40,9 @@ from sfumato.provenance import Step, fingerprint_file
 
 Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
+
+PartReader = Callable[["Sequence[Path]", "PartColumns"], "Sequence[CodedTable]"]
+"""From the files of a folder and the columns wanted to the coded columns of each."""
 
 Key = Callable[[], str]
 """Called for the secret of a study when it is needed, and not before."""
@@ -91,9 +95,23 @@ class ReadOptions:
     """Whether classes that differ in capitals only are one class."""
     question_file: Path | None = None
     """The question of a file in our own format, where it does not lie beside it."""
+    parts: "PartReader | None" = None
+    """Reads the parts of a folder in another way than one after the other in this process."""
     key: Key = lambda: ""
     """Gives the secret of the study when a platform id turns up; same key, same pseudonyms."""
     progress: Progress = lambda done, total: None
+
+
+@dataclass(frozen=True)
+class PartColumns:
+    """What is wanted of a part."""
+
+    used: tuple[str, ...]
+    """Columns to read, as far as the part has them."""
+    texts: tuple[str, ...]
+    """Those of them that become codes."""
+    left: tuple[str, ...] = ()
+    """Columns of which only is asked whether all are empty."""
 
 
 @dataclass(frozen=True)

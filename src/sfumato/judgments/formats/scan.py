@@ -4,7 +4,7 @@ Texts become codes as polars streams over the file, so that memory holds each di
 and four bytes per row and column. What is no such file is None: other readers take it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,12 +16,14 @@ import polars as pl
 from sfumato.errors import DataError
 from sfumato.judgments.coded import CodedTable, encode_table, join_tables, scan_table
 from sfumato.judgments.formats.reading import (
+    PartColumns,
     ReadOptions,
     Rows,
     count_plain_lines,
     find_dialect,
 )
 from sfumato.judgments.judgments import CODED, Places, RejectedRow, Remark
+from sfumato.memory import require_memory
 from sfumato.provenance import fingerprint_file
 
 HEAD = 100_000
@@ -84,22 +86,22 @@ class Scan:
         frames = [part.frame.head(HEAD) for part in self.parts if part.rows][:2]
         return pl.concat(frames, how="diagonal_relaxed").head(HEAD).collect()
 
-    def read(
-        self, texts: Iterable[str], select: Callable[[pl.LazyFrame], pl.LazyFrame]
-    ) -> CodedTable | None:
-        """What ``select`` takes of every part; None if a text table turns out not to be plain."""
-        tables = []
-        for part in self.parts:
-            try:
-                table = scan_table(select(part.frame), texts)
-            except pl.exceptions.PolarsError as error:
-                if part.path.suffix != ".parquet":
-                    return None
-                raise _unreadable(part.path, error) from None
-            if len(table) != part.rows:
-                return None
-            tables.append(table)
-        return join_tables(tables)
+    def read(self, wanted: PartColumns, options: ReadOptions) -> CodedTable | None:
+        """The wanted columns of all parts; None if a text table turns out not to be plain."""
+        require_memory(
+            PEAK_BYTES * self.rows * len(wanted.used),
+            what=f"The {self.rows:,} rows of {self.parts[0].path.parent.name or 'these files'}",
+            instead="Read a part of them, or use a machine with more memory.",
+        )
+        if self.first == 1:
+            read = options.parts or code_parts
+            return join_tables(read([part.path for part in self.parts], wanted))
+        (part,) = self.parts
+        try:
+            table = scan_table(_select(part.frame, wanted), wanted.texts)
+        except pl.exceptions.PolarsError:  # too many fields in one row, too few in another
+            return None
+        return table if len(table) == part.rows else None
 
     def count(self, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
         """In how many rows of each column something stands."""
@@ -110,6 +112,40 @@ class Scan:
             for name in held:
                 counts[name] += int(found[name][0])
         return tuple(counts.items())
+
+
+BLANK = "\0blank"
+"""Whether nothing stands in the columns that are not used."""
+
+PEAK_BYTES = 14
+"""Bytes of memory for a row and column while codes are made and counted."""
+
+
+def code_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:
+    """The wanted columns of each Parquet file, one after the other."""
+    return [code_part(file, wanted) for file in files]
+
+
+def code_part(file: Path, wanted: PartColumns) -> CodedTable:
+    """The wanted columns of a Parquet file as codes."""
+    try:
+        return scan_table(_select(pl.scan_parquet(file), wanted), wanted.texts)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _unreadable(file, error) from None
+
+
+def _select(part: pl.LazyFrame, wanted: PartColumns) -> pl.LazyFrame:
+    schema = part.collect_schema()
+    empty = [
+        pl.col(name).str.strip_chars().fill_null("") == ""
+        if schema[name] == pl.String
+        else pl.col(name).is_null()
+        for name in wanted.left
+        if name in schema
+    ]
+    held = [name for name in wanted.used if name in schema]
+    blank = [pl.all_horizontal(empty).alias(BLANK)] if empty else []
+    return part.select(*held, *blank)
 
 
 def scan(path: Path, options: ReadOptions) -> Scan | None:
