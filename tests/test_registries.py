@@ -61,7 +61,7 @@ from sfumato.labels.aggregate import AGGREGATORS, aggregate
 from sfumato.labels.build import RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.check import CHECKS, check
-from sfumato.labels.describe import DEFAULT_RECIPE
+from sfumato.labels.build import DEFAULT_RECIPE
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate

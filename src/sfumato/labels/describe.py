@@ -30,7 +30,7 @@ from sfumato.labels.agreement import (
     percent_agreement,
     within_person,
 )
-from sfumato.labels.build import build
+from sfumato.labels.build import DEFAULT_RECIPE, build
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.labels.signals import (
     concentration,
@@ -45,21 +45,6 @@ from sfumato.labels.signals import (
 )
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Step, is_simulated
-
-DEFAULT_RECIPE: dict[str, str] = {
-    "choose-one": "votes",
-    "top-two": "top2-clamp",
-    "sliders": "sliders",
-    "typicality": "typicality",
-    "yes-no-unsure": "yes-unsure-weighted",
-    "top-class": "sliders",
-    "sparse": "sliders",
-    "likely-set": "likely-set",
-    "ranking": "ranking",
-    "confidence": "confidence",
-    "distribution": "sliders",
-}
-"""The recipe that uses all that a question asks for."""
 
 EXAMPLES = 3
 """How many examples of an oddity or a rejected row are shown."""

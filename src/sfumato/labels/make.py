@@ -1,19 +1,21 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array, vstack
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import encode, natural_order
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
-from sfumato.labels.build import RECIPES, build
+from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -28,8 +30,8 @@ FEW_VOTES = 20
 class LabelSettings:
     """Everything about making labels except the judgments."""
 
-    recipe: str
-    """How one answer becomes a distribution."""
+    recipe: str | None = None
+    """How one answer becomes a distribution; left out, the one that uses all of the question."""
     gamma: float | None = None
     """Mass kept back for classes not ruled out (clamp recipes)."""
     rule: Reading | None = None
@@ -77,7 +79,8 @@ def make_labels(
     judgments: Judgments, settings: LabelSettings, *, predictions: LabelSet | None = None
 ) -> LabellingResult:
     """Judgments to labels; ``predictions`` are needed by aggregators that use a classifier."""
-    find(RECIPES, settings.recipe, what="recipe")  # before any work
+    recipe = settings.recipe or DEFAULT_RECIPE[judgments.question.kind]
+    find(RECIPES, recipe, what="recipe")  # before any work
     kept, ledger = apply_rules(judgments, settings.exclude)
     chosen = select(kept, settings.keep)
     if not len(chosen):
@@ -90,7 +93,7 @@ def make_labels(
     )
     built = build(
         chosen,
-        settings.recipe,
+        recipe,
         gamma=settings.gamma,
         rule=settings.rule,
         distances=distances,
@@ -109,6 +112,37 @@ def make_labels(
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
     )
+
+
+def join_labels(parts: Sequence[LabelSet]) -> LabelSet:
+    """Labels of different items as one set; what each left out on the way is added up.
+
+    >>> first = LabelSet(("9",), ("cat", "dog"), [[1, 0]])
+    >>> join_labels([LabelSet(("10",), ("cat", "dog"), [[0, 1]]), first]).items
+    ('9', '10')
+    """
+    items, code = natural_order(
+        encode(pl.Series([item for part in parts for item in part.items], dtype=pl.String))
+    )
+    order = np.argsort(code)
+    if any(part.sparse is not None for part in parts):
+        rows: Any = vstack(
+            [csr_array(part.sparse if part.sparse is not None else part.probs) for part in parts],
+            format="csr",
+        )
+    else:
+        rows = np.concatenate([part.probs for part in parts])
+    weight = np.concatenate([part.weight for part in parts])
+    steps = tuple(_add_up(same) for same in zip(*(part.provenance for part in parts), strict=True))
+    return LabelSet(items, parts[0].classes, rows[order], weight[order], steps)
+
+
+def _add_up(steps: Sequence[Step]) -> Step:
+    first = steps[0]
+    if "left_out" not in first.settings:
+        return first
+    left_out = sum(int(str(step.settings["left_out"])) for step in steps)
+    return replace(first, settings={**first.settings, "left_out": left_out})
 
 
 def average_votes(crowd: CrowdLabels) -> Aggregation | None:

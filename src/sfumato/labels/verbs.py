@@ -22,7 +22,6 @@ from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
-from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.describe import describe as describe_judgments
 from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -124,7 +123,7 @@ def label(
     """
     judgments = to_judgments(answers, **reading)
     settings = LabelSettings(
-        recipe or DEFAULT_RECIPE[judgments.question.kind],
+        recipe,
         gamma=gamma,
         rule=rule,
         vectors=_path(vectors),

@@ -145,17 +145,15 @@ def _read_scan(
         columns = _only_column_left(head, columns)
     used = list(columns.named.values()) or list(source.schema)
     left = [name for name in source.schema if name not in used]
-    table = source.read(PartColumns(tuple(used), tuple(used), tuple(left)), options)
-    if table is None:
+    item = columns.get("item") or "item"
+    rows = source.read(PartColumns(tuple(used), tuple(used), tuple(left), item), options)
+    if rows is None:
         return None
-    table = CodedTable(
-        {
-            name: column if isinstance(column, Coded) or name == BLANK else _as_text(column)
-            for name, column in table.columns.items()
-        },
-        len(table),
-    )
-    rows = _without_blank_rows(CodedRows(table, source.places, (), source.remarks), file)
+    texts = {
+        name: column if isinstance(column, Coded) or name == BLANK else _as_text(column)
+        for name, column in rows.table.columns.items()
+    }
+    rows = _without_blank_rows(replace(rows, table=CodedTable(texts, len(rows.table))), file)
     inputs = inputs_of(path)
     options.progress(source.rows, source.rows)
     if ours:

@@ -237,12 +237,12 @@ def scan_own(path: Path, options: ReadOptions) -> CodedRows | None:
     ours = [name for name in COLUMNS if name in source.schema]
     if any(source.schema[name].is_nested() or source.schema[name] == pl.Binary for name in ours):
         return None
-    table = source.read(PartColumns(tuple(ours), CODED), options)
-    if table is None:
+    rows = source.read(PartColumns(tuple(ours), CODED), options)
+    if rows is None:
         return None
     unused = source.count(name for name in source.schema if name not in COLUMNS)
     options.progress(source.rows, source.rows)
-    return CodedRows(table, source.places, (), source.remarks, unused)
+    return replace(rows, unused=unused)
 
 
 def judgments_of_rows(

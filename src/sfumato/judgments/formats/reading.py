@@ -42,7 +42,11 @@ Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
 
 PartReader = Callable[["Sequence[Path]", "PartColumns"], "Sequence[CodedTable]"]
-"""From the files of a folder and the columns wanted to the coded columns of each."""
+"""From the files of a folder and the columns wanted to the coded columns of each. Where only some
+rows are given, the column ``ROW`` says which."""
+
+ROW = "\0row"
+"""The column that numbers the rows of a part, where some were left out."""
 
 Key = Callable[[], str]
 """Called for the secret of a study when it is needed, and not before."""
@@ -112,6 +116,8 @@ class PartColumns:
     """Those of them that become codes."""
     left: tuple[str, ...] = ()
     """Columns of which only is asked whether all are empty."""
+    item: str = "item"
+    """The column that names the item."""
 
 
 @dataclass(frozen=True)

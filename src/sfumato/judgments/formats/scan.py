@@ -5,7 +5,7 @@ and four bytes per row and column. What is no such file is None: other readers t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -16,6 +16,7 @@ import polars as pl
 from sfumato.errors import DataError
 from sfumato.judgments.coded import CodedTable, encode_table, join_tables, scan_table
 from sfumato.judgments.formats.reading import (
+    ROW,
     PartColumns,
     ReadOptions,
     Rows,
@@ -86,16 +87,30 @@ class Scan:
         frames = [part.frame.head(HEAD) for part in self.parts if part.rows][:2]
         return pl.concat(frames, how="diagonal_relaxed").head(HEAD).collect()
 
-    def read(self, wanted: PartColumns, options: ReadOptions) -> CodedTable | None:
+    def read(self, wanted: PartColumns, options: ReadOptions) -> CodedRows | None:
         """The wanted columns of all parts; None if a text table turns out not to be plain."""
-        require_memory(
-            PEAK_BYTES * self.rows * len(wanted.used),
-            what=f"The {self.rows:,} rows of {self.parts[0].path.parent.name or 'these files'}",
-            instead="Read a part of them, or use a machine with more memory.",
-        )
+        if options.parts is None:
+            require_memory(
+                PEAK_BYTES * self.rows,
+                what=f"The {self.rows:,} rows of {self.parts[0].path.name}",
+                instead="Write them as a folder of Parquet files, which is labelled part by part, "
+                "or use a machine with more memory.",
+            )
+        table = self._columns(wanted, options)
+        if table is None:
+            return None
+        places, rows = self.places, table.columns.get(ROW)
+        if isinstance(rows, pl.Series):
+            places = replace(places, line=rows.to_numpy())
+            held = {name: column for name, column in table.columns.items() if name != ROW}
+            table = CodedTable(held, len(table))
+        return CodedRows(table, places, (), self.remarks)
+
+    def _columns(self, wanted: PartColumns, options: ReadOptions) -> CodedTable | None:
         if self.first == 1:
-            read = options.parts or code_parts
-            return join_tables(read([part.path for part in self.parts], wanted))
+            tables = (options.parts or code_parts)([part.path for part in self.parts], wanted)
+            starts = self.places.starts.tolist()
+            return join_tables([_shift(*pair) for pair in zip(tables, starts, strict=True)])
         (part,) = self.parts
         try:
             table = scan_table(_select(part.frame, wanted), wanted.texts)
@@ -117,8 +132,8 @@ class Scan:
 BLANK = "\0blank"
 """Whether nothing stands in the columns that are not used."""
 
-PEAK_BYTES = 14
-"""Bytes of memory for a row and column while codes are made and counted."""
+PEAK_BYTES = 45
+"""Bytes of memory that a vote takes while codes are made and counted, as measured."""
 
 
 def code_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:
@@ -132,6 +147,12 @@ def code_part(file: Path, wanted: PartColumns) -> CodedTable:
         return scan_table(_select(pl.scan_parquet(file), wanted), wanted.texts)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(file, error) from None
+
+
+def _shift(table: CodedTable, start: int) -> CodedTable:
+    """The rows of a part numbered as those of the folder."""
+    rows = table.columns.get(ROW)
+    return table.change(**{ROW: rows + start}) if isinstance(rows, pl.Series) else table
 
 
 def _select(part: pl.LazyFrame, wanted: PartColumns) -> pl.LazyFrame:

@@ -24,6 +24,7 @@ from sfumato.provenance import Provenance, Setting, Step
 
 __all__ = [
     "DEFAULT_GAMMA",
+    "DEFAULT_RECIPE",
     "NONE_OF_THESE",
     "RECIPES",
     "BuiltLabels",
@@ -123,6 +124,22 @@ RECIPES: dict[str, LabelRecipe] = {
         "the level's mass on the choice, the rest over the others (S2-01)",
     ),
 }  # fmt: skip
+
+
+DEFAULT_RECIPE: dict[str, str] = {
+    "choose-one": "votes",
+    "top-two": "top2-clamp",
+    "sliders": "sliders",
+    "typicality": "typicality",
+    "yes-no-unsure": "yes-unsure-weighted",
+    "top-class": "sliders",
+    "sparse": "sliders",
+    "likely-set": "likely-set",
+    "ranking": "ranking",
+    "confidence": "confidence",
+    "distribution": "sliders",
+}
+"""The recipe that uses all that a question asks for."""
 
 
 def build(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.coded import Coded, CodedTable
-from sfumato.judgments.formats.reading import PartColumns, PartReader
+from sfumato.judgments.formats.reading import ROW, PartColumns, PartReader
 from sfumato.judgments.formats.scan import code_part
 from sfumato.learn.sweep import Engine, FailedCell, FinishedCell, run_sweep
 from sfumato.learn.sweep.cell import Cell, CellResult, fingerprint
@@ -26,11 +26,13 @@ def read_parts_through(
     *,
     engine: Engine = "local",
     scheduler: str | None = None,
+    bucket: tuple[int, int] = (0, 1),
 ) -> PartReader:
     """A reader of parts that keeps each finished part in ``folder``.
 
     "local" reads in this process, whose polars uses all cores; "dask" lets the workers of a cluster
-    read, which must see the files under the same names.
+    read, which must see the files under the same names. ``bucket`` is which of how many shares of
+    the items to give back: the answers about an item are all in one.
     """
 
     def read_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:
@@ -40,7 +42,7 @@ def read_parts_through(
         else:
             open_folder(folder)
             done = [_here(cell, folder) for cell in cells]
-        return [_table(cell) for cell in done]
+        return [_only(bucket, _table(cell), wanted.item) for cell in done]
 
     return read_parts
 
@@ -75,6 +77,16 @@ def _table(cell: FinishedCell | FailedCell) -> CodedTable:
         code = arrays.get(f"code {name}")
         columns[name] = held if code is None else Coded(held, code)
     return CodedTable(columns, int(cell.scores["rows"]))
+
+
+def _only(bucket: tuple[int, int], table: CodedTable, item: str) -> CodedTable:
+    """The rows about a share of the items; rows without an item are in the first."""
+    number, of = bucket
+    if of == 1:
+        return table
+    named = table.coded(item)
+    here = np.append((named.values.hash(seed=0) % of == number).to_numpy(), number == 0)
+    return table.change(**{ROW: pl.Series(np.arange(len(table)))}).take(here[named.code])
 
 
 def _packed(values: pl.Series) -> NDArray[np.uint8]:
