@@ -19,6 +19,7 @@ from sfumato.judgments.formats.datasets import (
     read_hmix,
     read_hmix_labels,
     read_labelme,
+    read_real,
 )
 from sfumato.judgments.formats.foreign import judgments_of_frame, read_table
 from sfumato.judgments.formats.guess import guess_format
@@ -184,6 +185,12 @@ FORMATS: dict[str, Format] = {
         None,
         "judgments",
         "LabelMe: the array of images and annotators; read only",
+    ),
+    "real": Format(
+        read_real,
+        None,
+        "judgments",
+        "ReaL: answers no, maybe or yes about a class in a picture (raters.npz); read only",
     ),
     "cub-s": Format(
         read_cub_s,

@@ -67,6 +67,8 @@ def _of_arrays(path: Path) -> str:
         raise DataError(f"{path.name} is not a NumPy file of numbers: {error}.") from None
     if {"clean_label", "random_label1"} <= set(names):
         return "cifar10n"
+    if {"tensor", "info", "ids"} <= set(names):
+        return "real"
     if names:
         raise DataError(
             f"{path.name} holds the arrays {', '.join(names[:8])}, which do not say who answered "
