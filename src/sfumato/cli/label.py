@@ -1,5 +1,6 @@
 """``sfumato label`` and ``simulate``: judgments become distributions, distributions judgments."""
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,6 +92,25 @@ Predictions = Annotated[
     Path | None,
     typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
 ]
+Weights = Annotated[
+    Path | None,
+    typer.Option("--weights", help="Table annotator,weight: how much each annotator counts."),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option("--gold", help="Table item,truth: items whose true label is known."),
+]
+InitialConfusions = Annotated[
+    Path | None,
+    typer.Option(
+        "--initial-confusions",
+        help="Table annotator,true,said,count: how people answered before (dawid-skene).",
+    ),
+]
+AggregatorSettings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="An option of the aggregator, as name=value; repeatable."),
+]
 Intervals = Annotated[
     Path | None,
     typer.Option("--intervals", help="Also write how sure each probability is (.csv, .parquet)."),
@@ -168,6 +188,10 @@ def label(
     per_annotator: PerAnnotator = False,
     aggregate: Aggregate = None,
     predictions: Predictions = None,
+    weights: Weights = None,
+    gold: Gold = None,
+    initial_confusions: InitialConfusions = None,
+    settings: AggregatorSettings = None,
     intervals: Intervals = None,
     left_out: LeftOut = None,
     *,
@@ -190,7 +214,7 @@ def label(
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
     options = read_options(table_options, classes, question, key)
     judgments = read_judgments(file, format_, options, strict)
-    settings = LabelSettings(
+    labelling = LabelSettings(
         recipe or DEFAULT_RECIPE[judgments.question.kind],
         gamma=gamma,
         rule=_reading(rule),
@@ -200,6 +224,9 @@ def label(
         keep=names_in(keep),
         exclude=quality_rules(exclude),
         aggregate=aggregate or "mean",
+        options=_aggregator_options(
+            settings or [], weights=weights, gold=gold, initial_confusions=initial_confusions
+        ),
         interval="default" if intervals else "none",
         seed=seed,
     )
@@ -207,7 +234,7 @@ def label(
     if predictions is not None:
         model = read_labels(predictions, classes=judgments.question.classes)
     with progress("Labelling"):
-        made = make_labels(judgments, settings, predictions=model)
+        made = make_labels(judgments, labelling, predictions=model)
     with progress("Writing"):
         _write(made, judgments, files, per_annotator=per_annotator)
     summary = _summarise(judgments, made, per_annotator=per_annotator)
@@ -303,6 +330,23 @@ def _check_label_usage(
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 
+def _aggregator_options(texts: list[str], **files: Path | None) -> dict[str, Any]:
+    """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
+    from sfumato.labels.aggregate.given import read_given
+
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise DataError(f"An option of the aggregator is written name=value; found {text!r}.")
+        try:
+            options[name.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            options[name.strip()] = value.strip()  # a word
+    given = {name: file for name, file in files.items() if file is not None}
+    return {**options, **read_given(given)}
+
+
 def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     from sfumato.names import find
 
@@ -365,6 +409,7 @@ def _summarise(
         "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
         if few
         else "",
+        "remarks": [] if per_annotator else list(made.aggregation.remarks),
     }
 
 
@@ -386,6 +431,8 @@ def _print_labelling(found: Mapping[str, Any]) -> None:
     print_line(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")
     if found["hint"]:
         print_line(found["hint"])
+    for remark in found["remarks"]:
+        print_line(remark)
 
 
 def _check_simulate_usage(

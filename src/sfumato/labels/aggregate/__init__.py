@@ -302,9 +302,17 @@ def _settings(name: str, found: Aggregator, options: Mapping[str, Setting]) -> d
     for option, value in options.items():
         if option not in found.options:
             known = ", ".join(map(repr, found.options)) or "none"
-            raise DataError(f"{name!r} takes no option {option!r}. Its options: {known}.")
+            others = ", ".join(repr(other) for other in AGGREGATORS if _takes(other, option))
+            raise DataError(
+                f"{name!r} takes no option {option!r}. Its options: {known}."
+                + (f" {option!r} is for {others}." if others else "")
+            )
         _check_option(name, option, value, found.options[option])
     return {**found.options, **options}
+
+
+def _takes(name: str, option: str) -> bool:
+    return option in AGGREGATORS[name].options
 
 
 def _check_option(name: str, option: str, value: Setting, default: Setting) -> None:
