@@ -147,7 +147,7 @@ GOLD_SIMPLE = {"2": "goose", "3": "parrot", "1": "chicken"}
 HIDDEN = [
     name
     for name, known in AGGREGATORS.items()
-    if "gold" in known.options and known.estimand == "which label is true"
+    if "gold" in known.given and known.estimand == "which label is true"
 ]
 
 
@@ -235,7 +235,7 @@ def test_majority_by_weights_is_the_published_one() -> None:
     } == {"parrot"}
 
 
-WEIGHTED = [name for name, known in AGGREGATORS.items() if "weights" in known.options]
+WEIGHTED = [name for name, known in AGGREGATORS.items() if "weights" in known.given]
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
