@@ -212,6 +212,11 @@ def label(
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
+    told = _aggregator_options(
+        aggregate or "mean",
+        settings or [],
+        {"weights": weights, "gold": gold, "initial_confusions": initial_confusions},
+    )
     options = read_options(table_options, classes, question, key)
     judgments = read_judgments(file, format_, options, strict)
     labelling = LabelSettings(
@@ -224,9 +229,7 @@ def label(
         keep=names_in(keep),
         exclude=quality_rules(exclude),
         aggregate=aggregate or "mean",
-        options=_aggregator_options(
-            settings or [], weights=weights, gold=gold, initial_confusions=initial_confusions
-        ),
+        options=told,
         interval="default" if intervals else "none",
         seed=seed,
     )
@@ -330,8 +333,11 @@ def _check_label_usage(
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 
-def _aggregator_options(texts: list[str], **files: Path | None) -> dict[str, Any]:
+def _aggregator_options(
+    aggregator: str, texts: list[str], files: Mapping[str, Path | None]
+) -> dict[str, Any]:
     """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
+    from sfumato.labels.aggregate import check_options
     from sfumato.labels.aggregate.given import read_given
 
     options: dict[str, Any] = {}
@@ -343,8 +349,10 @@ def _aggregator_options(texts: list[str], **files: Path | None) -> dict[str, Any
             options[name.strip()] = json.loads(value)
         except json.JSONDecodeError:
             options[name.strip()] = value.strip()  # a word
-    given = {name: file for name, file in files.items() if file is not None}
-    return {**options, **read_given(given)}
+    options |= {name: file for name, file in files.items() if file is not None}
+    if aggregator != "auto":
+        check_options(aggregator, options)
+    return read_given(options)
 
 
 def _reading(name: str | None) -> Literal["consistent", "released"] | None:

@@ -31,6 +31,8 @@ from sfumato.labels.aggregate.columns import votes_of_columns
 from sfumato.labels.aggregate.dawid_skene import climb
 from sfumato.labels.aggregate.evidence import evidence_of_votes
 from sfumato.labels.aggregate.given import read_confusions, read_gold, read_weights
+from sfumato.labels.verbs import aggregate as aggregate_answers
+from sfumato.labels.verbs import label
 
 dawid_skene = import_module("sfumato.labels.aggregate.dawid_skene")  # not the function
 
@@ -372,3 +374,21 @@ def test_files_that_contradict_themselves_are_refused(
 
     with pytest.raises(DataError, match=message):
         read(path)
+
+
+def test_the_front_door_takes_what_is_known(tmp_path: Path) -> None:
+    votes = toy()
+    rows = [
+        {"item": votes.items[i], "annotator": votes.annotators[w], "label": votes.classes[c]}
+        for i, w, c in zip(votes.item, votes.annotator, votes.label, strict=True)
+    ]
+    path = tmp_path / "truth.csv"
+    path.write_text("item,truth\nt4,no\n")
+
+    by_label = label(rows, aggregate="one-coin", gold=path, weights={"w1": 2})
+    by_name = aggregate_answers(rows, "one-coin", gold={"t4": "no"}, weights={"w1": 2})
+    option = label(rows, aggregate="majority", options={"ties": "first"})
+
+    assert by_label["t4"] == {"no": 1.0, "yes": 0.0}
+    assert by_label.probs.tolist() == by_name.probs.tolist()
+    assert option["t1"] == {"no": 1.0, "yes": 0.0}

@@ -49,6 +49,7 @@ __all__ = [
     "Estimand",
     "ProbabilityIntervals",
     "aggregate",
+    "check_options",
 ]
 
 Reads = Literal["votes", "distributions", "votes and predictions"]
@@ -252,8 +253,9 @@ def aggregate(
     ('what people say', [[0.5, 0.5], [1.0, 0.0]])
     """
     found = find(AGGREGATORS, name, what="aggregator")
+    check_options(name, options)
     told = {option: options.pop(option) for option in found.given if option in options}
-    settings = _settings(name, found, options)
+    settings = {**found.options, **options}
     evidence = _evidence(crowd, name, found, predictions)
     if told.get("weights") is not None:
         evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
@@ -310,17 +312,18 @@ def _not_converged(name: str, fit: Fit, evidence: Evidence) -> tuple[str, ...]:
     )
 
 
-def _settings(name: str, found: Aggregator, options: Mapping[str, Setting]) -> dict[str, Setting]:
+def check_options(name: str, options: Mapping[str, Setting]) -> None:
+    """Refuse, before any work, options that the aggregator does not have."""
+    found = find(AGGREGATORS, name, what="aggregator")
     for option, value in options.items():
-        if option not in found.options:
+        if not _takes(name, option):
             known = ", ".join(map(repr, (*found.options, *found.given))) or "none"
             others = ", ".join(repr(other) for other in AGGREGATORS if _takes(other, option))
             raise DataError(
                 f"{name!r} takes no option {option!r}. Its options: {known}."
                 + (f" {option!r} is for {others}." if others else "")
             )
-        _check_option(name, option, value, found.options[option])
-    return {**found.options, **options}
+        _check_option(name, option, value, found.options.get(option))
 
 
 def _takes(name: str, option: str) -> bool:

@@ -54,7 +54,8 @@ def winners_by(
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """From votes for each item and class to the class with most, by a rule for ties."""
     rule = _tie_rule(ties)
-    luck = rng.random((len(evidence.items), len(evidence.classes)))
+    shape = len(evidence.items), len(evidence.classes)
+    luck = rng.random(shape) if rule == "random" else np.empty(0)
     return partial(_winners, ties=rule, luck=luck)
 
 
