@@ -92,25 +92,6 @@ Predictions = Annotated[
     Path | None,
     typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
 ]
-Weights = Annotated[
-    Path | None,
-    typer.Option("--weights", help="Table annotator,weight: how much each annotator counts."),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option("--gold", help="Table item,truth: items whose true label is known."),
-]
-InitialConfusions = Annotated[
-    Path | None,
-    typer.Option(
-        "--initial-confusions",
-        help="Table annotator,true,said,count: how people answered before (dawid-skene).",
-    ),
-]
-AggregatorSettings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="An option of the aggregator, as name=value; repeatable."),
-]
 Intervals = Annotated[
     Path | None,
     typer.Option("--intervals", help="Also write how sure each probability is (.csv, .parquet)."),
@@ -188,13 +169,10 @@ def label(
     per_annotator: PerAnnotator = False,
     aggregate: Aggregate = None,
     predictions: Predictions = None,
-    weights: Weights = None,
-    gold: Gold = None,
-    initial_confusions: InitialConfusions = None,
-    settings: AggregatorSettings = None,
     intervals: Intervals = None,
     left_out: LeftOut = None,
     *,
+    aggregator_options: given.AggregatorOptions,
     table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
@@ -212,14 +190,10 @@ def label(
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
-    told = _aggregator_options(
-        aggregate or "mean",
-        settings or [],
-        {"weights": weights, "gold": gold, "initial_confusions": initial_confusions},
-    )
+    told = _read_aggregator_options(aggregate or "mean", aggregator_options)
     options = read_options(table_options, classes, question, key)
     judgments = read_judgments(file, format_, options, strict)
-    labelling = LabelSettings(
+    settings = LabelSettings(
         recipe or DEFAULT_RECIPE[judgments.question.kind],
         gamma=gamma,
         rule=_reading(rule),
@@ -237,7 +211,7 @@ def label(
     if predictions is not None:
         model = read_labels(predictions, classes=judgments.question.classes)
     with progress("Labelling"):
-        made = make_labels(judgments, labelling, predictions=model)
+        made = make_labels(judgments, settings, predictions=model)
     with progress("Writing"):
         _write(made, judgments, files, per_annotator=per_annotator)
     summary = _summarise(judgments, made, per_annotator=per_annotator)
@@ -333,15 +307,13 @@ def _check_label_usage(
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 
-def _aggregator_options(
-    aggregator: str, texts: list[str], files: Mapping[str, Path | None]
-) -> dict[str, Any]:
+def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
     """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
     from sfumato.labels.aggregate import check_options
     from sfumato.labels.aggregate.given import read_given
 
     options: dict[str, Any] = {}
-    for text in texts:
+    for text in told.settings or []:
         name, sign, value = text.partition("=")
         if not sign:
             raise DataError(f"An option of the aggregator is written name=value; found {text!r}.")
@@ -349,7 +321,9 @@ def _aggregator_options(
             options[name.strip()] = json.loads(value)
         except json.JSONDecodeError:
             options[name.strip()] = value.strip()  # a word
-    options |= {name: file for name, file in files.items() if file is not None}
+    for name in ("weights", "gold", "initial_confusions"):
+        if getattr(told, name) is not None:
+            options[name] = getattr(told, name)
     if aggregator != "auto":
         check_options(aggregator, options)
     return read_given(options)
