@@ -15,7 +15,8 @@ times as many of both (growth is of user time: what the system takes to hand out
 varies too much from run to run), and Dawid–Skene until it converges on 300 classes.
 
 With DATA, the folder of real data sets, the labels that both tools give to four sets of real
-votes are held against the truth, each tool with its own settings.
+votes are held against the truth, each tool with its own settings; of classes that tie for the top
+each counts for its part, as which one is named is an accident.
 """
 
 import argparse
@@ -171,10 +172,7 @@ def compare_accuracy(folder: Path) -> None:
         with (folder / f"{name}_truth.csv").open() as file:
             truth = {row["item"]: row["truth"] for row in csv.DictReader(file)}
         for method, ours in found["sfumato"].items():
-            mine, theirs = (
-                np.mean([labels[item] == true for item, true in truth.items() if item in labels])
-                for labels in (ours, found["crowd-kit"][method])
-            )
+            mine, theirs = (accuracy(tops, truth) for tops in (ours, found["crowd-kit"][method]))
             print(f"{name:10} {method:12} {mine:8.4f} {theirs:10.4f} {mine - theirs:+11.4f}")
 
 
@@ -202,6 +200,15 @@ def difference(ours: Answer, theirs: Answer) -> float:
     if ours.log_likelihood is not None and theirs.log_likelihood is not None:
         return abs(ours.log_likelihood - theirs.log_likelihood) / abs(theirs.log_likelihood)
     return max(float(np.abs(ours.arrays[key] - theirs.arrays[key]).max()) for key in ours.arrays)
+
+
+Tops = dict[str, list[str]]
+"""The most probable class of each item, or several that tie."""
+
+
+def accuracy(tops: Tops, truth: dict[str, str]) -> float:
+    known = [(tops[item], true) for item, true in truth.items() if item in tops]
+    return float(np.mean([(true in top) / len(top) for top, true in known]))
 
 
 # --- the work ---------------------------------------------------------------------------------
@@ -312,15 +319,23 @@ def label_child(tool: str, path: Path) -> None:
         sys.exit(NOT_INSTALLED)
 
 
-def sfumato_labels(method: str, columns: tuple[list[str], ...]) -> dict[str, str]:
+def sfumato_labels(method: str, columns: tuple[list[str], ...]) -> Tops:
     from sfumato.labels.aggregate import aggregate
     from sfumato.labels.aggregate.columns import votes_of_columns
 
     labels = aggregate(votes_of_columns(*columns), method, rng=np.random.default_rng(0)).labels
-    return dict(zip(labels.items, labels.top(), strict=True))
+    return tops_of(labels.items, labels.classes, labels.probs)
 
 
-def crowdkit_labels(method: str, columns: tuple[list[str], ...]) -> dict[str, str]:
+def tops_of(items: Any, classes: Any, probs: NDArray[np.float64]) -> Tops:
+    best = probs == probs.max(axis=1, keepdims=True)
+    return {
+        item: [classes[k] for k in np.flatnonzero(row)]
+        for item, row in zip(items, best, strict=True)
+    }
+
+
+def crowdkit_labels(method: str, columns: tuple[list[str], ...]) -> Tops:
     import pandas as pd
     from crowdkit.aggregation import GLAD, MACE, DawidSkene, MajorityVote, OneCoinDawidSkene
 
@@ -332,7 +347,8 @@ def crowdkit_labels(method: str, columns: tuple[list[str], ...]) -> dict[str, st
         "mace": MACE,
     }
     table = pd.DataFrame(dict(zip(("task", "worker", "label"), columns, strict=True)))
-    return dict(kinds[method]().fit_predict(table).items())
+    probs = kinds[method]().fit_predict_proba(table)
+    return tops_of(probs.index, probs.columns, probs.to_numpy())
 
 
 def run_child(tool: str, method: str, iterations: int, work: Path, answer: Path) -> None:

@@ -15,7 +15,7 @@ from sfumato.labels.aggregate.result import Fit
 Ties = Literal["share", "common", "random", "first"]
 """What happens when several classes have most votes: they *share* the probability equally; it
 goes to the one that is more *common* over all items (those equally common share it); to one at
-*random*; or to the *first* by name, which is crowd-kit's rule."""
+*random*; or to the *first* by name, as crowd-kit gives weighted votes."""
 
 
 def normalise_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
