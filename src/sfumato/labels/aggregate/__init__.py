@@ -5,9 +5,11 @@ Every method states which of two questions it answers: *what people say* (their 
 ``result``. ``held_out_log_loss`` in ``heldout`` tells which method predicts people best.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from sfumato.errors import DataError
 from sfumato.labels.aggregate.crowdlab import crowdlab
 from sfumato.labels.aggregate.dawid_skene import dawid_skene, dawid_skene_next
 from sfumato.labels.aggregate.evidence import (
+    Codes,
     Evidence,
     evidence_of_distributions,
     evidence_of_votes,
@@ -24,12 +27,19 @@ from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.mace import mace
 from sfumato.labels.aggregate.one_coin import one_coin
 from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
-from sfumato.labels.aggregate.result import Aggregation, Estimand, Fit, ProbabilityIntervals
+from sfumato.labels.aggregate.result import (
+    Aggregation,
+    ConfusionOf,
+    Estimand,
+    Fit,
+    ProbabilityIntervals,
+)
 from sfumato.labels.aggregate.shares import majority, mean, vote_shares
 from sfumato.labels.aggregate.shrinkage import shrunk_shares
+from sfumato.labels.aggregate.skills import wawa, zero_based_skill
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.votes import Votes, votes_of
-from sfumato.names import find
+from sfumato.names import find, format_count
 from sfumato.provenance import Setting, Step, to_json
 
 __all__ = [
@@ -60,6 +70,8 @@ class Aggregator:
 
 
 EM: Mapping[str, Setting] = {"iterations": 100, "tolerance": 1e-6}
+GIVEN: Mapping[str, Setting] = {"weights": None, "gold": None}
+"""What any model of a hidden label can be told: weights of people, true labels of some items."""
 
 AGGREGATORS: dict[str, Aggregator] = {
     "mean": Aggregator(
@@ -73,6 +85,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         reads="votes",
         run=vote_shares,
         about="Votes for each class over all votes. No quality.",
+        options={"weights": None},
     ),
     "shrunk-shares": Aggregator(
         estimand="what people say",
@@ -106,13 +119,37 @@ AGGREGATORS: dict[str, Aggregator] = {
         options={"prior_pairs": 5.0},
         needs_names=True,
     ),
+    "wawa": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=wawa,
+        about="Vote shares weighted by agreement with the majority, or with known labels. "
+        "Quality: that agreement.",
+        options={"ties": "share", "gold": None},
+        needs_names=True,
+    ),
+    "zero-based-skill": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=zero_based_skill,
+        about="Vote shares weighted by agreement with the majority of the weighted votes, again "
+        "and again. Quality: that agreement.",
+        options={
+            "rounds": 100,
+            "rate": 1.0,
+            "rate_rounds": 20,
+            "rate_factor": 0.5,
+            "ties": "share",
+        },
+        needs_names=True,
+    ),
     "dawid-skene-next": Aggregator(
         estimand="what people say",
         reads="votes",
         run=dawid_skene_next,
         about="What the next annotator, or a named one, would say: Dawid–Skene's belief in each "
         "true label times how people answer it. Quality: expected share of right answers.",
-        options={**EM, "annotator": None, "prior_votes": 5.0},
+        options={**EM, **GIVEN, "annotator": None, "prior_votes": 5.0},
         needs_names=True,
     ),
     "majority": Aggregator(
@@ -121,7 +158,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=majority,
         about="The class with most votes; ties share, go to the commoner class, or fall at random. "
         "Quality: share of votes with the majority.",
-        options={"ties": "share"},
+        options={"ties": "share", "weights": None},
     ),
     "dawid-skene": Aggregator(
         estimand="which label is true",
@@ -129,7 +166,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene,
         about="A hidden label and a confusion matrix for each annotator. Quality: expected share "
         "of right answers.",
-        options=EM,
+        options={**EM, **GIVEN, "initial_confusions": None, "initial": "add"},
         needs_names=True,
     ),
     "dawid-skene-soft": Aggregator(
@@ -138,7 +175,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene,
         about="Dawid–Skene on whole distributions: each counts as fractions of votes. Quality: "
         "expected share of right mass.",
-        options=EM,
+        options={**EM, **GIVEN, "initial_confusions": None, "initial": "add"},
         needs_names=True,
     ),
     "one-coin": Aggregator(
@@ -147,7 +184,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=one_coin,
         about="A hidden label and one skill for each annotator. Quality: the probability of a "
         "right answer.",
-        options=EM,
+        options={**EM, **GIVEN},
         needs_names=True,
     ),
     "glad": Aggregator(
@@ -156,7 +193,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=glad,
         about="A hidden label, abilities of annotators and difficulties of items. Quality: ability "
         "α; at 0 an answer is right half of the time, below 0 less often.",
-        options={**EM, "gradient_steps": 25},
+        options={**EM, **GIVEN, "gradient_steps": 25},
         needs_names=True,
     ),
     "mace": Aggregator(
@@ -165,7 +202,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=mace,
         about="A hidden label, and annotators who either know it or answer blindly. Quality: the "
         "probability that they look.",
-        options={**EM, "restarts": 10},
+        options={**EM, **GIVEN, "restarts": 10},
         needs_names=True,
     ),
     "crowdlab": Aggregator(
@@ -205,6 +242,11 @@ def aggregate(
     found = find(AGGREGATORS, name, what="aggregator")
     settings = _settings(name, found, options)
     evidence = _evidence(crowd, name, found, predictions)
+    told = {option: settings.pop(option) for option in GIVEN if option in settings}
+    if told.get("weights"):
+        evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
+    if told.get("gold"):
+        evidence = evidence.with_gold(_mapping(name, "gold", told["gold"]))
     fit = found.run(evidence, rng=rng, **settings)
     asked: dict[str, Setting] = {"interval": interval}
     if predictions is not None:
@@ -221,9 +263,39 @@ def aggregate(
             assert_never(interval)
     step = Step(
         f"aggregate {name}",
-        {"estimand": found.estimand, **settings, **asked, "fitted": dict(fit.fitted)},
+        {
+            "estimand": found.estimand,
+            **{key: _record(value) for key, value in (settings | told).items()},
+            **asked,
+            "fitted": dict(fit.fitted),
+        },
     )
+    fit = replace(fit, remarks=(*fit.remarks, *_not_converged(name, fit, evidence)))
     return _in_callers_order(evidence, fit, made, found.estimand, step)
+
+
+def _mapping(name: str, option: str, value: Setting) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise DataError(f"{option!r} of {name!r} goes by name; it is a {type(value).__name__}.")
+    return {str(key): entry for key, entry in value.items()}
+
+
+def _record(value: Setting) -> Setting:
+    """A setting as it stands in the provenance: tables by their size and fingerprint."""
+    if not isinstance(value, Mapping):
+        return value
+    text = json.dumps(value, sort_keys=True, default=str)
+    return {"entries": len(value), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _not_converged(name: str, fit: Fit, evidence: Evidence) -> tuple[str, ...]:
+    if fit.converged:
+        return ()
+    gain = (fit.trace[-1] - fit.trace[-2]) / evidence.mass.sum() if len(fit.trace) > 1 else np.nan
+    return (
+        f"{name} has not converged after {format_count(len(fit.trace), 'iteration')}: the last one "
+        f"gained {gain:.1e} log-likelihood per judgment.",
+    )
 
 
 def _settings(name: str, found: Aggregator, options: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -299,9 +371,7 @@ def _in_callers_order(
         quality=None
         if fit.quality is None
         else dict(zip(names, fit.quality[people].tolist(), strict=True)),
-        confusion=None
-        if fit.confusion is None
-        else fit.confusion[np.ix_(people, classes, classes)],
+        confusions=None if fit.confusion is None else _by_callers(fit.confusion, people, classes),
         difficulty=None if fit.difficulty is None else fit.difficulty[items],
         trace=fit.trace,
         converged=fit.converged,
@@ -309,4 +379,10 @@ def _in_callers_order(
         if made is None
         else replace(made, low=made.low[table], high=made.high[table]),
         fitted=fit.fitted,
+        remarks=fit.remarks,
     )
+
+
+def _by_callers(confusion: ConfusionOf, people: Codes, classes: Codes) -> ConfusionOf:
+    square = np.ix_(classes, classes)
+    return lambda row: confusion(int(people[row]))[square]

@@ -141,8 +141,12 @@ def _next_of(
     result: Aggregation, beliefs: NDArray[np.float64], row: Codes, person: Codes
 ) -> NDArray[np.float64]:
     """What each person would say of each item; people's answer for who was never seen."""
-    assert result.confusion is not None
-    own = np.zeros((len(row), beliefs.shape[1]))
-    for true, belief in enumerate(beliefs.T):  # a class at a time: no (judgments, classes, classes)
-        own += belief[row, None] * result.confusion[person, true]
-    return np.where(person[:, None] >= 0, own, result.labels.probs[row])
+    assert result.confusions is not None
+    own = result.labels.probs[row].copy()
+    order = np.argsort(person, kind="stable")
+    ends = np.searchsorted(person[order], np.arange(len(result.annotators) + 1))
+    for place in range(len(result.annotators)):
+        theirs = order[ends[place] : ends[place + 1]]
+        if len(theirs):
+            own[theirs] = beliefs[row[theirs]] @ result.confusions(place)
+    return own

@@ -6,6 +6,7 @@ priors Beta(½, ½) on θ and Dirichlet(10) on ξ, in logarithms throughout.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ TRYING_PRIOR = 0.5
 
 STRATEGY_PRIOR = 10.0
 """The parameter, for each class, of the Dirichlet prior on ξ."""
+
+END = 0.01
+"""So near to 0 or 1 a probability of looking is at an end."""
 
 
 def mace(
@@ -51,10 +55,31 @@ def mace(
         best.posterior,
         bootstrap(refit, evidence.people),
         quality=trying,
-        confusion=_confusion(trying, strategy),
+        confusion=partial(_confusion, trying, strategy),
         trace=best.trace,
         converged=best.converged,
         fitted={"bound_of_each_start": [end.trace[-1] for end in ends]},
+        remarks=_remarks(evidence, trying),
+    )
+
+
+def _remarks(evidence: Evidence, trying: NDArray[np.float64]) -> tuple[str, ...]:
+    """Where most votes are by people whom the model never, or always, lets look."""
+    given = sum_by(evidence.person, evidence.mass, evidence.people)
+    ends = {"always": trying > 1 - END, "never": trying < END}
+    votes = {word: float(given[at].sum() / given.sum()) for word, at in ends.items()}
+    if sum(votes.values()) <= 0.5:
+        return ()
+    told = " and ".join(
+        f"{int(at.sum()):,} of {len(trying):,} people (with {votes[word]:.1%} of the votes) "
+        f"{word} look"
+        for word, at in ends.items()
+        if at.any()
+    )
+    return (
+        f"mace ended at an end point: {told} at the item before they answer (probability above "
+        f"{1 - END:g} or below {END:g}). Such beliefs are surer than the votes allow; compare "
+        "with dawid-skene.",
     )
 
 
@@ -95,15 +120,15 @@ class _Model:
     answer: Codes  # place of each vote among people by classes
     votes: NDArray[np.float64]  # (entries,), the weight of each
     given: NDArray[np.float64]  # (people, classes), sum of votes
-    items: int
+    evidence: Evidence
 
     @classmethod
     def of(cls, evidence: Evidence, weight: NDArray[np.float64]) -> "_Model":
         answer = evidence.person * len(evidence.classes) + evidence.label
-        votes = evidence.mass * weight[evidence.person]
+        votes = evidence.votes(weight)
         shape = evidence.people, len(evidence.classes)
         given = sum_by(answer, votes, shape[0] * shape[1]).reshape(shape)
-        return cls(evidence.cell, answer, votes, given, len(evidence.items))
+        return cls(evidence.cell, answer, votes, given, evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +143,13 @@ def _climb(model: _Model, beliefs: _Beliefs, iterations: int, tolerance: float) 
     people, classes = model.given.shape
     trace: list[float] = []
     converged = False
-    posterior = np.empty((model.items, classes))
+    posterior = np.empty((len(model.evidence.items), classes))
     while not converged and len(trace) < iterations:
         log_try, log_blind = beliefs.log_parameters()
         odds = np.logaddexp(0, log_try - log_blind)  # log of (try or blind) over (blind)
         own = sum_by(model.cell, model.votes * odds.ravel()[model.answer], posterior.size)
-        log_likelihood, posterior = posterior_of(own.reshape(posterior.shape) - np.log(classes))
+        log_joint = own.reshape(posterior.shape) - np.log(classes)
+        log_likelihood, posterior = posterior_of(model.evidence.rule_out(log_joint))
         bound = log_likelihood + float((model.given * log_blind).sum()) - beliefs.divergence()
         trace.append(bound)
         converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * model.given.sum()
@@ -176,7 +202,9 @@ def _dirichlet_divergence(parameters: NDArray[np.float64], prior: float) -> floa
     return float((normalisers - prior_normaliser + ((parameters - prior) * logs).sum(axis=1)).sum())
 
 
-def _confusion(trying: NDArray[np.float64], strategy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[person, true, said] = θ [said = true] + (1 - θ) ξ[said]."""
-    knows = trying[:, None, None] * np.eye(strategy.shape[1])
-    return knows + (1 - trying)[:, None, None] * strategy[:, None, :]
+def _confusion(
+    trying: NDArray[np.float64], strategy: NDArray[np.float64], person: int
+) -> NDArray[np.float64]:
+    """[true, said] = θ [said = true] + (1 - θ) ξ[said]."""
+    knows = trying[person] * np.eye(strategy.shape[1])
+    return knows + (1 - trying[person]) * strategy[person]
