@@ -24,6 +24,7 @@ from sfumato.labels.aggregate.evidence import (
     sum_by,
 )
 from sfumato.labels.aggregate.glad import glad
+from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
 from sfumato.labels.aggregate.one_coin import one_coin
 from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
@@ -51,7 +52,7 @@ __all__ = [
     "aggregate",
 ]
 
-Reads = Literal["votes", "distributions", "votes and predictions"]
+Reads = Literal["votes", "distributions", "votes and predictions", "votes and perhaps predictions"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,14 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="Vote shares pulled towards a prior fitted to all items (empirical Bayes); the "
         "default for few votes. Unanimous votes stay short of certainty. No quality.",
         options={"iterations": 200, "tolerance": 1e-5, "pseudo_votes": 1.0},
+    ),
+    "informed": Aggregator(
+        estimand="what people say",
+        reads="votes and perhaps predictions",
+        run=informed,
+        about="Vote shares under a prior that has seen people and, where given, a model's beliefs; "
+        "with a guard that keeps it near shrunk shares where that is better. No quality.",
+        options={"iterations": 300, "tolerance": 1e-6, "pseudo_votes": 1.0},
     ),
     "linear-pool": Aggregator(
         estimand="what people say",
@@ -331,8 +340,10 @@ def _check_interval(level: float, replicates: int) -> None:
 def _evidence(
     crowd: CrowdLabels | Votes, name: str, found: Aggregator, predictions: LabelSet | None
 ) -> Evidence:
-    if predictions is not None and found.reads != "votes and predictions":
-        raise DataError(f"{name!r} reads no predictions; leave them out, or use 'crowdlab'.")
+    if predictions is not None and "predictions" not in found.reads:
+        raise DataError(
+            f"{name!r} reads no predictions; leave them out, or use 'informed' or 'crowdlab'."
+        )
     if isinstance(crowd, CrowdLabels) and found.reads != "distributions":
         crowd = votes_of(crowd)
     if found.needs_names:

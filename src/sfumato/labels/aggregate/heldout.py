@@ -86,7 +86,7 @@ def _score_split(
     kept = crowd.take(~out, Step("hold out judgments", {"held_out": int(out.sum())}))
     for name in names:
         reads = AGGREGATORS[name].reads
-        given = predictions if reads == "votes and predictions" else None
+        given = predictions if "predictions" in reads else None
         result = aggregate(kept, name, rng=rng, predictions=given)
         row = _rows_of(crowd, result)[crowd.item]
         scored = out & (row >= 0)  # an item whose kept judgments all tie casts no vote
