@@ -1,5 +1,6 @@
 """``sfumato label`` and ``simulate``: judgments become distributions, distributions judgments."""
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -171,6 +172,7 @@ def label(
     intervals: Intervals = None,
     left_out: LeftOut = None,
     *,
+    aggregator_options: given.AggregatorOptions,
     table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
@@ -188,6 +190,7 @@ def label(
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
+    told = _read_aggregator_options(aggregate or "mean", aggregator_options)
     options = read_options(table_options, classes, question, key)
     judgments = read_judgments(file, format_, options, strict)
     settings = LabelSettings(
@@ -200,6 +203,7 @@ def label(
         keep=names_in(keep),
         exclude=quality_rules(exclude),
         aggregate=aggregate or "mean",
+        options=told,
         interval="default" if intervals else "none",
         seed=seed,
     )
@@ -303,6 +307,28 @@ def _check_label_usage(
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 
+def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
+    """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
+    from sfumato.labels.aggregate import check_options
+    from sfumato.labels.aggregate.given import read_given
+
+    options: dict[str, Any] = {}
+    for text in told.settings or []:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise DataError(f"An option of the aggregator is written name=value; found {text!r}.")
+        try:
+            options[name.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            options[name.strip()] = value.strip()  # a word
+    for name in ("weights", "gold", "initial_confusions"):
+        if getattr(told, name) is not None:
+            options[name] = getattr(told, name)
+    if aggregator != "auto":
+        check_options(aggregator, options)
+    return read_given(options)
+
+
 def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     from sfumato.names import find
 
@@ -365,6 +391,7 @@ def _summarise(
         "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
         if few
         else "",
+        "remarks": [] if per_annotator else list(made.aggregation.remarks),
     }
 
 
@@ -386,6 +413,8 @@ def _print_labelling(found: Mapping[str, Any]) -> None:
     print_line(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")
     if found["hint"]:
         print_line(found["hint"])
+    for remark in found["remarks"]:
+        print_line(remark)
 
 
 def _check_simulate_usage(

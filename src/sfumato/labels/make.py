@@ -1,9 +1,9 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,8 @@ class LabelSettings:
     """Quality rules to apply first."""
     aggregate: str = "mean"
     """How an item's distributions become one; ``auto`` decides by the number of votes."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the aggregator is told: weights, true labels of some items, iterations …"""
     interval: Literal["none", "default"] = "none"
     """Whether to say how sure each probability is (posterior or bootstrap over annotators)."""
     seed: int = 0
@@ -102,6 +104,7 @@ def make_labels(
         rng=np.random.default_rng(settings.seed),
         interval=settings.interval,
         predictions=predictions,
+        **settings.options,
     )
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)

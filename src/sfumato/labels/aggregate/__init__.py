@@ -50,9 +50,13 @@ __all__ = [
     "Estimand",
     "ProbabilityIntervals",
     "aggregate",
+    "check_options",
 ]
 
 Reads = Literal["votes", "distributions", "votes and predictions", "votes and perhaps predictions"]
+
+Given = Literal["weights", "gold"]
+"""What is known beforehand: how much each annotator counts, and the true labels of some items."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,13 @@ class Aggregator:
     """One sentence: what it does and what its ``quality`` means."""
     options: Mapping[str, Setting] = field(default_factory=dict)
     """Each option and its default."""
+    given: tuple[Given, ...] = ()
+    """What it can be told of people and items."""
     needs_names: bool = False
     """Whether it models annotators, and so refuses judgments whose author is not recorded."""
 
 
 EM: Mapping[str, Setting] = {"iterations": 100, "tolerance": 1e-6}
-GIVEN: Mapping[str, Setting] = {"weights": None, "gold": None}
-"""What any model of a hidden label can be told: weights of people, true labels of some items."""
 
 AGGREGATORS: dict[str, Aggregator] = {
     "mean": Aggregator(
@@ -86,7 +90,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         reads="votes",
         run=vote_shares,
         about="Votes for each class over all votes. No quality.",
-        options={"weights": None},
+        given=("weights",),
     ),
     "shrunk-shares": Aggregator(
         estimand="what people say",
@@ -109,7 +113,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         reads="distributions",
         run=linear_pool,
         about="Weighted average of judgments. Quality: the weight given, 1 where none was.",
-        options={"weights": None},
+        given=("weights",),
     ),
     "log-pool": Aggregator(
         estimand="what people say",
@@ -117,7 +121,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=log_pool,
         about="Weighted geometric mean of judgments, zeros raised to a floor. Quality: the weight "
         "given, 1 where none was.",
-        options={"weights": None, "floor": 0.01},
+        options={"floor": 0.01},
+        given=("weights",),
     ),
     "skill-weighted-pool": Aggregator(
         estimand="what people say",
@@ -134,7 +139,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=wawa,
         about="Vote shares weighted by agreement with the majority, or with known labels. "
         "Quality: that agreement.",
-        options={"ties": "share", "gold": None},
+        options={"ties": "share"},
+        given=("gold",),
         needs_names=True,
     ),
     "zero-based-skill": Aggregator(
@@ -158,7 +164,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene_next,
         about="What the next annotator, or a named one, would say: Dawid–Skene's belief in each "
         "true label times how people answer it. Quality: expected share of right answers.",
-        options={**EM, **GIVEN, "annotator": None, "prior_votes": 5.0},
+        options={**EM, "annotator": None, "prior_votes": 5.0},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "majority": Aggregator(
@@ -167,7 +174,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=majority,
         about="The class with most votes; ties share, go to the commoner class, or fall at random. "
         "Quality: share of votes with the majority.",
-        options={"ties": "share", "weights": None},
+        options={"ties": "share"},
+        given=("weights",),
     ),
     "dawid-skene": Aggregator(
         estimand="which label is true",
@@ -175,7 +183,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene,
         about="A hidden label and a confusion matrix for each annotator. Quality: expected share "
         "of right answers.",
-        options={**EM, **GIVEN, "initial_confusions": None, "initial": "add"},
+        options={**EM, "initial_confusions": None, "initial": "add"},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "dawid-skene-soft": Aggregator(
@@ -184,7 +193,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene,
         about="Dawid–Skene on whole distributions: each counts as fractions of votes. Quality: "
         "expected share of right mass.",
-        options={**EM, **GIVEN, "initial_confusions": None, "initial": "add"},
+        options={**EM, "initial_confusions": None, "initial": "add"},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "one-coin": Aggregator(
@@ -193,7 +203,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=one_coin,
         about="A hidden label and one skill for each annotator. Quality: the probability of a "
         "right answer.",
-        options={**EM, **GIVEN},
+        options=EM,
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "glad": Aggregator(
@@ -202,7 +213,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=glad,
         about="A hidden label, abilities of annotators and difficulties of items. Quality: ability "
         "α; at 0 an answer is right half of the time, below 0 less often.",
-        options={**EM, **GIVEN, "gradient_steps": 25},
+        options={**EM, "gradient_steps": 25},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "mace": Aggregator(
@@ -211,7 +223,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=mace,
         about="A hidden label, and annotators who either know it or answer blindly. Quality: the "
         "probability that they look.",
-        options={**EM, **GIVEN, "restarts": 10},
+        options={**EM, "restarts": 10},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "crowdlab": Aggregator(
@@ -249,12 +262,13 @@ def aggregate(
     ('what people say', [[0.5, 0.5], [1.0, 0.0]])
     """
     found = find(AGGREGATORS, name, what="aggregator")
-    settings = _settings(name, found, options)
+    check_options(name, options)
+    told = {option: options.pop(option) for option in found.given if option in options}
+    settings = {**found.options, **options}
     evidence = _evidence(crowd, name, found, predictions)
-    told = {option: settings.pop(option) for option in GIVEN if option in settings}
-    if told.get("weights"):
+    if told.get("weights") is not None:
         evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
-    if told.get("gold"):
+    if told.get("gold") is not None:
         evidence = evidence.with_gold(_mapping(name, "gold", told["gold"]))
     fit = found.run(evidence, rng=rng, **settings)
     asked: dict[str, Setting] = {"interval": interval}
@@ -307,13 +321,22 @@ def _not_converged(name: str, fit: Fit, evidence: Evidence) -> tuple[str, ...]:
     )
 
 
-def _settings(name: str, found: Aggregator, options: Mapping[str, Setting]) -> dict[str, Setting]:
+def check_options(name: str, options: Mapping[str, Setting]) -> None:
+    """Refuse, before any work, options that the aggregator does not have."""
+    found = find(AGGREGATORS, name, what="aggregator")
     for option, value in options.items():
-        if option not in found.options:
-            known = ", ".join(map(repr, found.options)) or "none"
-            raise DataError(f"{name!r} takes no option {option!r}. Its options: {known}.")
-        _check_option(name, option, value, found.options[option])
-    return {**found.options, **options}
+        if not _takes(name, option):
+            known = ", ".join(map(repr, (*found.options, *found.given))) or "none"
+            others = ", ".join(repr(other) for other in AGGREGATORS if _takes(other, option))
+            raise DataError(
+                f"{name!r} takes no option {option!r}. Its options: {known}."
+                + (f" {option!r} is for {others}." if others else "")
+            )
+        _check_option(name, option, value, found.options.get(option))
+
+
+def _takes(name: str, option: str) -> bool:
+    return option in (*AGGREGATORS[name].options, *AGGREGATORS[name].given)
 
 
 def _check_option(name: str, option: str, value: Setting, default: Setting) -> None:

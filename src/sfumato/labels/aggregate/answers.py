@@ -47,25 +47,30 @@ def initial_counts(
         return None
     people = {name: row for row, name in enumerate(evidence.annotators)}
     places = {name: row for row, name in enumerate(evidence.classes)}
-    entries = []
-    for name, matrix in confusions.items():
+    entries = [
+        (name, said, true, count)
+        for name, matrix in confusions.items()
+        for true, row in matrix.items()
+        for said, count in row.items()
+    ]
+    for name, said, true, count in entries:
         if name not in people:
             raise DataError(f"A confusion matrix is given for {name!r}, who judged nothing here.")
-        for true, row in matrix.items():
-            for said, count in row.items():
-                for label in (true, said):
-                    if label not in places:
-                        raise DataError(
-                            f"The confusions of {name!r} name {label!r}, no class here."
-                        )
-                if not (np.isfinite(count) and count >= 0):
-                    raise DataError(
-                        f"The confusions of {name!r} hold {count}; they must be numbers from 0 up."
-                    )
-                entries.append((people[name], places[said], places[true], count))
-    person, said, true, count = np.array(entries, dtype=np.float64).reshape(-1, 4).T
+        for label in (true, said):
+            if label not in places:
+                raise DataError(
+                    f"The confusions of {name!r} name {label!r}, which is no class here."
+                )
+        if not (np.isfinite(count) and count >= 0):
+            raise DataError(
+                f"The confusions of {name!r} hold {count}; they must be numbers from 0 up."
+            )
     found = InitialCounts(
-        *(codes.astype(np.intp) for codes in (person, said, true)), count, how == "assign"
+        np.array([people[name] for name, _, _, _ in entries], dtype=np.intp),
+        np.array([places[said] for _, said, _, _ in entries], dtype=np.intp),
+        np.array([places[true] for _, _, true, _ in entries], dtype=np.intp),
+        np.array([count for _, _, _, count in entries], dtype=np.float64),
+        how == "assign",
     )
     if found.assign:
         _check_complete(evidence, found)

@@ -8,6 +8,7 @@ shares. A judgment that is a distribution q counts as Π_l π_w[t, l]^q_l, which
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +142,8 @@ def climb(
     stay there: its matrices were made from labels that are all but certain.
     """
     numbers = evidence.people * len(evidence.classes) ** 2
-    answers = (Answers if numbers <= DENSE else SparseAnswers).of(evidence, weight)
+    kind: Any = Answers if numbers <= DENSE else SparseAnswers  # each with its own kind of beliefs
+    answers = kind.of(evidence, weight)
     posterior = answers.beliefs(evidence.start(weight))
     said = answers.maximise(posterior, initial)
     enough = tolerance * answers.votes

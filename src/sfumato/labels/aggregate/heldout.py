@@ -60,9 +60,9 @@ def held_out_log_loss(
     for name in names:
         find(AGGREGATORS, name, what="aggregator")
     losses: dict[str, list[float]] = {}
-    for _ in range(splits):
-        out = _held_out(crowd, share, rng)
-        for name, loss in _score_split(crowd, out, names, predictions, rng):
+    for own in rng.spawn(splits):  # so that no split depends on what aggregators draw
+        out = _held_out(crowd, share, own)
+        for name, loss in _score_split(crowd, out, names, predictions, own):
             losses.setdefault(name, []).append(loss)
     return [
         HeldOutLoss(

@@ -17,6 +17,7 @@ from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.pools import agreement_with_others
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
+from sfumato.names import format_count
 
 TRYING_PRIOR = 0.5
 """Both parameters of the Beta prior on θ."""
@@ -25,7 +26,10 @@ STRATEGY_PRIOR = 10.0
 """The parameter, for each class, of the Dirichlet prior on ξ."""
 
 END = 0.01
-"""So near to 0 or 1 a probability of looking is at an end."""
+"""So near to 0 or 1 the expected share of answers that somebody looked for is at an end."""
+
+MANY = 0.2
+"""The share of votes by such people from which on it is told."""
 
 
 def mace(
@@ -59,27 +63,27 @@ def mace(
         trace=best.trace,
         converged=best.converged,
         fitted={"bound_of_each_start": [end.trace[-1] for end in ends]},
-        remarks=_remarks(evidence, trying),
+        remarks=_remarks(evidence, best.beliefs.tried),
     )
 
 
-def _remarks(evidence: Evidence, trying: NDArray[np.float64]) -> tuple[str, ...]:
-    """Where most votes are by people whom the model never, or always, lets look."""
-    given = sum_by(evidence.person, evidence.mass, evidence.people)
-    ends = {"always": trying > 1 - END, "never": trying < END}
+def _remarks(evidence: Evidence, tried: NDArray[np.float64]) -> tuple[str, ...]:
+    """Where many votes are by people whom the fit takes to never, or always, look."""
+    given = sum_by(evidence.person, evidence.votes(evidence.each_person_once()), evidence.people)
+    ends = {"never": tried / given < END, "always": tried / given > 1 - END}
     votes = {word: float(given[at].sum() / given.sum()) for word, at in ends.items()}
-    if sum(votes.values()) <= 0.5:
+    if sum(votes.values()) < MANY:
         return ()
     told = " and ".join(
-        f"{int(at.sum()):,} of {len(trying):,} people (with {votes[word]:.1%} of the votes) "
+        f"{format_count(int(at.sum()), 'person', 'people')} with {votes[word]:.1%} of the votes "
         f"{word} look"
         for word, at in ends.items()
         if at.any()
     )
     return (
-        f"mace ended at an end point: {told} at the item before they answer (probability above "
-        f"{1 - END:g} or below {END:g}). Such beliefs are surer than the votes allow; compare "
-        "with dawid-skene.",
+        f"mace ended at an end point: it takes it that {told} before they answer (an expected "
+        f"share of looks below {END:g} or above {1 - END:g}). The votes of the former count for "
+        "nothing, those of the latter are taken as proof; compare with dawid-skene.",
     )
 
 

@@ -54,7 +54,8 @@ def winners_by(
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """From votes for each item and class to the class with most, by a rule for ties."""
     rule = _tie_rule(ties)
-    luck = rng.random((len(evidence.items), len(evidence.classes)))
+    shape = len(evidence.items), len(evidence.classes)
+    luck = rng.random(shape) if rule == "random" else np.empty(0)
     return partial(_winners, ties=rule, luck=luck)
 
 
@@ -70,8 +71,10 @@ def share_agreed(counts: NDArray[np.float64], probs: NDArray[np.float64]) -> flo
 
 def agreement_with(probs: NDArray[np.float64], evidence: Evidence) -> NDArray[np.float64]:
     """For each annotator, the mean probability that ``probs`` give to what they said."""
+    right = probs.ravel()[evidence.cell]
+    right *= evidence.mass
+    right = sum_by(evidence.person, right, evidence.people)
     given = sum_by(evidence.person, evidence.mass, evidence.people)
-    right = sum_by(evidence.person, evidence.mass * probs.ravel()[evidence.cell], evidence.people)
     return (right / given)[: len(evidence.annotators)]
 
 
