@@ -35,7 +35,7 @@ def chaos_nli(folder: Path, name: str, model: str) -> tuple[Counts, Rows]:
         believed |= {row["uid"]: row["probs"] for row in stored}
     items = [item for item in counts if item in believed]
     votes = [[counts[item].get(letter, 0) for letter in "ecn"] for item in items]
-    return np.array(votes), np.array([believed[item] for item in items], float)
+    return np.array(votes), np.array([believed[item] for item in items], np.float64)
 
 
 def sets(data: Path) -> Iterator[tuple[str, Counts, Rows | None]]:

@@ -52,7 +52,7 @@ def made_up(items: int, votes: int, *, seed: int = 0) -> tuple[Rows, Rows]:
     clear = rng.dirichlet([0.05] * 3, items)
     unclear = rng.dirichlet([2.0] * 3, items)
     true = np.where(rng.random((items, 1)) < 0.6, clear, unclear)
-    return true, np.array([rng.multinomial(votes, row) for row in true], float)
+    return true, np.array([rng.multinomial(votes, row) for row in true], np.float64)
 
 
 @given(
@@ -60,7 +60,7 @@ def made_up(items: int, votes: int, *, seed: int = 0) -> tuple[Rows, Rows]:
     alpha=st.lists(st.floats(0.05, 50), min_size=3, max_size=3),
 )
 def test_likelihood_of_a_component_is_that_of_scipy(counts: list[int], alpha: list[float]) -> None:
-    table, parameters = np.array([counts], float), np.array(alpha)
+    table, parameters = np.array([counts], np.float64), np.array(alpha)
     arrangements = gammaln(sum(counts) + 1) - gammaln(np.array(counts) + 1).sum()
     every_order = dirichlet_multinomial(n=sum(counts), alpha=parameters).logpmf(counts)
 
@@ -83,8 +83,8 @@ def test_weights_are_the_optimum_of_the_likelihood() -> None:
 
 
 def test_table_is_what_people_say_where_a_model_is_sure() -> None:
-    counts = np.array([[8, 2], [6, 4], [1, 9]] * 200, float)
-    believed = np.array([[1, 0], [1, 0], [0, 1]] * 200, float)
+    counts = np.array([[8, 2], [6, 4], [1, 9]] * 200, np.float64)
+    believed = np.array([[1, 0], [1, 0], [0, 1]] * 200, np.float64)
 
     table = _learn_table(counts, believed, np.array([0.5, 0.5]))
 
@@ -128,7 +128,7 @@ def test_labels_are_distributions_and_say_how_far_the_guard_trusts(
     assert np.allclose(probs.sum(axis=1), 1)
     assert (probs > 0).all()
     trust = result.fitted["weight_of_informed"]
-    assert isinstance(trust, float) and 0 <= trust <= 1
+    assert isinstance(trust, np.float64) and 0 <= trust <= 1
     assert (interval.low >= 0).all() and (interval.high <= 1).all()
     assert (interval.low < interval.high).all()
 
@@ -164,7 +164,7 @@ def test_of_many_items_the_prior_is_fitted_to_some_and_all_are_labelled(
 def test_many_classes_need_no_table_of_classes_by_classes() -> None:
     rng = np.random.default_rng(0)
     true = rng.dirichlet([0.02] * 60, 200)
-    counts = np.array([rng.multinomial(3, row) for row in true], float)
+    counts = np.array([rng.multinomial(3, row) for row in true], np.float64)
     model = 0.9 * true + 0.1 / 60
 
     alone = divergence(true, labels_of(counts, "informed")).mean()
@@ -179,15 +179,15 @@ def test_few_votes_and_roberta_come_near_a_hundred_people(
     folder = data_folder / "chaosnli"
     lines = (folder / "chaosNLI_snli.jsonl").read_text(encoding="utf-8").splitlines()
     counts = {row["uid"]: row["label_counter"] for row in map(json.loads, lines)}
-    believed = {}
+    believed: dict[str, list[float]] = {}
     for path in sorted(folder.glob("pred_SNLI_*_roberta-base_0.json")):
         stored = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         believed |= {row["uid"]: row["probs"] for row in stored}
     people = np.array([[counts[item].get(letter, 0) for letter in "ecn"] for item in counts])
-    model = np.array([believed[item] for item in counts], float)
+    model = np.array([believed[item] for item in counts], np.float64)
     rng = np.random.default_rng(0)
     half = np.array([rng.multivariate_hypergeometric(row, row.sum() // 2) for row in people])
-    few = np.array([rng.multivariate_hypergeometric(row, votes) for row in half], float)
+    few = np.array([rng.multivariate_hypergeometric(row, votes) for row in half], np.float64)
     rest = (people - half) / (people - half).sum(axis=1, keepdims=True)
 
     helped = divergence(rest, labels_of(few, "informed", model)).mean()
