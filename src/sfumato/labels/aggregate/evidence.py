@@ -60,15 +60,20 @@ class Evidence:
 
     def votes(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """The mass of each entry times its person's weight, in this analysis and as given."""
-        votes = (weight * self.weight)[self.person]
-        if self.mass.strides != (0,):  # plain votes all have mass 1
-            votes *= self.mass
-        return votes
+        return self.times_mass((weight * self.weight)[self.person])
+
+    def times_mass(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of entries times their mass, in place; plain votes all have mass 1."""
+        if self.mass.strides != (0,):
+            values *= self.mass
+        return values
 
     def table(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of mass for each item and class, shape (items, classes)."""
         shape = len(self.items), len(self.classes)
-        return sum_by(self.cell, self.votes(weight), shape[0] * shape[1]).reshape(shape)
+        plain = bool((weight * self.weight == 1).all())
+        votes = self.mass if plain else self.votes(weight)
+        return sum_by(self.cell, votes, shape[0] * shape[1]).reshape(shape)
 
     def start(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Where models of a hidden label start: the shares of the votes, or the known truth."""
@@ -134,12 +139,11 @@ class Evidence:
 
     def with_predictions(self, predictions: LabelSet) -> "Evidence":
         """The same evidence beside a classifier's beliefs about the same items and classes."""
-        judged = LabelSet(
-            self.items,
-            self.classes,
-            np.full((len(self.items), len(self.classes)), 1 / len(self.classes)),
-        )
-        return replace(self, predictions=align(judged, predictions)[1].probs)
+        found = predictions.take(self.items)
+        one = LabelSet(self.items[:1], self.classes, np.eye(1, len(self.classes)))
+        align(one, found)  # refuses other classes
+        columns = [found.classes.index(name) for name in self.classes]
+        return replace(self, predictions=found.probs[:, columns])
 
 
 def evidence_of_votes(votes: Votes) -> Evidence:

@@ -69,16 +69,18 @@ def skill_weighted_pool(evidence: Evidence, *, rng: np.random.Generator, prior_p
 
 
 def agreement_with_others(
-    evidence: Evidence, weight: NDArray[np.float64]
+    evidence: Evidence, weight: NDArray[np.float64], table: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each person, the agreement with others summed over pairs of answers, and the pairs.
 
     For votes an answer's agreement with the n - 1 others is (votes for it - 1) / (n - 1).
+    ``table`` is the evidence's, where it is known.
     """
-    own = (weight * evidence.weight)[evidence.person]
-    table = evidence.table(weight)
-    same = table.ravel()[evidence.cell] - own * evidence.mass
-    anybody = table.sum(axis=1)[evidence.item] - own
-    agreed = sum_by(evidence.person, evidence.mass * same, evidence.people)
-    pairs = sum_by(evidence.person, evidence.mass * anybody, evidence.people)
+    table = evidence.table(weight) if table is None else table
+    same = table.ravel()[evidence.cell]
+    same -= evidence.votes(weight)
+    agreed = sum_by(evidence.person, evidence.times_mass(same), evidence.people)
+    anybody = table.sum(axis=1)[evidence.item]
+    anybody -= (weight * evidence.weight)[evidence.person]
+    pairs = sum_by(evidence.person, evidence.times_mass(anybody), evidence.people)
     return np.maximum(agreed, 0), np.maximum(pairs, 0)  # rounding must not make them negative

@@ -71,9 +71,8 @@ def share_agreed(counts: NDArray[np.float64], probs: NDArray[np.float64]) -> flo
 
 def agreement_with(probs: NDArray[np.float64], evidence: Evidence) -> NDArray[np.float64]:
     """For each annotator, the mean probability that ``probs`` give to what they said."""
-    right = probs.ravel()[evidence.cell]
-    right *= evidence.mass
-    right = sum_by(evidence.person, right, evidence.people)
+    each = evidence.times_mass(probs.ravel()[evidence.cell])
+    right = sum_by(evidence.person, each, evidence.people)
     given = sum_by(evidence.person, evidence.mass, evidence.people)
     return (right / given)[: len(evidence.annotators)]
 
