@@ -55,7 +55,7 @@ def test_labels_say_what_they_estimate(run: Run, name: str) -> None:
 
     expected = "which label is true" if name == "dawid-skene" else "what people say"
     assert found["estimand"] == expected
-    assert found["aggregate"] == ("shrunk-shares" if name == "auto" else name)
+    assert found["aggregate"] == ("informed" if name == "auto" else name)
 
 
 @pytest.mark.parametrize(

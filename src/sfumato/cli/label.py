@@ -90,7 +90,9 @@ Aggregate = Annotated[
 ]
 Predictions = Annotated[
     Path | None,
-    typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
+    typer.Option(
+        "--predictions", "--prior", help="What a model believes (informed, auto, crowdlab)."
+    ),
 ]
 Intervals = Annotated[
     Path | None,
@@ -364,8 +366,11 @@ def _summarise(
 
     built = next(step for step in reversed(made.crowd.provenance) if step.name.startswith("label "))
     aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
-    better = default_aggregator(made.crowd)
-    few = better != "mean" and aggregate in ("mean", "vote-shares") and not per_annotator
+    few = (
+        default_aggregator(made.crowd) != "mean"
+        and aggregate in ("mean", "vote-shares")
+        and not per_annotator
+    )
     settings = {name: value for name, value in built.settings.items() if name != "left_out"}
     return {
         "simulated": is_simulated(made.crowd.provenance),
@@ -388,7 +393,7 @@ def _summarise(
         "settings": settings,
         "aggregate": None if per_annotator else aggregate,
         "estimand": None if per_annotator else made.aggregation.estimand,
-        "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
+        "hint": "Few votes per item: --aggregate auto predicts further votes better."
         if few
         else "",
         "remarks": [] if per_annotator else list(made.aggregation.remarks),

@@ -97,7 +97,7 @@ def make_labels(
     )
     name = settings.aggregate
     if name == "auto":
-        name = default_aggregator(built.crowd)
+        name = default_aggregator(built.crowd, predictions)
     aggregation = aggregate(
         built.crowd,
         name,
@@ -151,15 +151,16 @@ def interval_table(aggregation: Aggregation) -> pl.DataFrame:
     )
 
 
-def default_aggregator(crowd: CrowdLabels) -> str:
-    """The mean for distributions and for many votes; shrunk shares for few votes.
+def default_aggregator(crowd: CrowdLabels, predictions: LabelSet | None = None) -> str:
+    """The mean for distributions and for many votes; informed shares for few votes.
 
     What one person said, people's distributions and more than ``FEW_VOTES`` votes speak for
-    themselves; a share of three votes does not, and a prior fitted to all items helps it.
+    themselves; a share of three votes does not, and a prior fitted to all items helps it, the more
+    so if it also knows what a model predicts.
     """
     votes_per_item = np.bincount(crowd.item, minlength=len(crowd.items))
-    few = float(np.median(votes_per_item)) < FEW_VOTES
-    return "shrunk-shares" if few and crowd.votes is not None else "mean"
+    few = float(np.median(votes_per_item)) < FEW_VOTES or predictions is not None
+    return "informed" if few and crowd.votes is not None else "mean"
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:

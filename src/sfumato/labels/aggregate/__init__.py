@@ -24,6 +24,8 @@ from sfumato.labels.aggregate.evidence import (
     sum_by,
 )
 from sfumato.labels.aggregate.glad import glad
+from sfumato.labels.aggregate.habits import habits
+from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
 from sfumato.labels.aggregate.one_coin import one_coin
 from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
@@ -52,7 +54,7 @@ __all__ = [
     "check_options",
 ]
 
-Reads = Literal["votes", "distributions", "votes and predictions"]
+Reads = Literal["votes", "distributions", "votes and predictions", "votes and perhaps predictions"]
 
 Given = Literal["weights", "gold"]
 """What is known beforehand: how much each annotator counts, and the true labels of some items."""
@@ -98,6 +100,23 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="Vote shares pulled towards a prior fitted to all items (empirical Bayes); the "
         "default for few votes. Unanimous votes stay short of certainty. No quality.",
         options={"iterations": 200, "tolerance": 1e-5, "pseudo_votes": 1.0},
+    ),
+    "informed": Aggregator(
+        estimand="what people say",
+        reads="votes and perhaps predictions",
+        run=informed,
+        about="Vote shares under a prior that has seen people and, where given, a model's beliefs; "
+        "with a guard that keeps it near shrunk shares where that is better. No quality.",
+        options={"iterations": 300, "tolerance": 1e-6, "pseudo_votes": 1.0},
+    ),
+    "habits": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=habits,
+        about="What all of these people would say, each with habits of their own, also of items "
+        "that they did not see. Quality: how often one says what others do.",
+        options={"rounds": 300, "tolerance": 1e-3, "strength": 10.0, "ordered": False},
+        needs_names=True,
     ),
     "linear-pool": Aggregator(
         estimand="what people say",
@@ -332,6 +351,8 @@ def _takes(name: str, option: str) -> bool:
 
 def _check_option(name: str, option: str, value: Setting, default: Setting) -> None:
     match default:
+        case bool():
+            right, expected = isinstance(value, bool), "true or false"
         case int():
             right, expected = isinstance(value, int) and value >= 1, "a whole number from 1 up"
         case float():
@@ -354,8 +375,10 @@ def _check_interval(level: float, replicates: int) -> None:
 def _evidence(
     crowd: CrowdLabels | Votes, name: str, found: Aggregator, predictions: LabelSet | None
 ) -> Evidence:
-    if predictions is not None and found.reads != "votes and predictions":
-        raise DataError(f"{name!r} reads no predictions; leave them out, or use 'crowdlab'.")
+    if predictions is not None and "predictions" not in found.reads:
+        raise DataError(
+            f"{name!r} reads no predictions; leave them out, or use 'informed' or 'crowdlab'."
+        )
     if isinstance(crowd, CrowdLabels) and found.reads != "distributions":
         crowd = votes_of(crowd)
     if found.needs_names:
@@ -396,6 +419,8 @@ def _in_callers_order(
         else dict(zip(names, fit.quality[people].tolist(), strict=True)),
         confusions=None if fit.confusion is None else _by_callers(fit.confusion, people, classes),
         difficulty=None if fit.difficulty is None else fit.difficulty[items],
+        types=None if fit.types is None else fit.types[items],
+        habits=None if fit.habits is None else fit.habits[people][:, :, classes],
         trace=fit.trace,
         converged=fit.converged,
         interval=None

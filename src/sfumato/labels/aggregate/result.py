@@ -58,6 +58,10 @@ class Aggregation:
     """From the row of an annotator to their matrix; ``confusion_of`` takes the name."""
     difficulty: NDArray[np.float64] | None = None
     """One number per item, higher is harder (GLAD's exp(-β)); None where none is estimated."""
+    types: NDArray[np.float64] | None = None
+    """``[item, type]``: how probable each hidden type is (habits); None for other aggregators."""
+    habits: NDArray[np.float64] | None = None
+    """``[annotator, type, said]``: how probable an answer is to an item of a type."""
     trace: tuple[float, ...] = ()
     """Log-likelihood, or what else the method climbs, before each iteration; may be empty."""
     converged: bool = True
@@ -76,6 +80,15 @@ class Aggregation:
         if annotator not in self.annotators:
             raise DataError(f"No annotator is called {annotator!r}.")
         return self.confusions(self.annotators.index(annotator))
+
+    def answers_of(self, annotator: str) -> NDArray[np.float64]:
+        """``[item, class]``: what one annotator would say of each item, also of those not seen."""
+        if self.types is None or self.habits is None:
+            raise DataError("This aggregator learns no habits of annotators; 'habits' does.")
+        if annotator not in self.annotators:
+            raise DataError(f"No annotator is called {annotator!r}.")
+        said: NDArray[np.float64] = self.types @ self.habits[self.annotators.index(annotator)]
+        return said
 
     @cached_property
     def confusion(self) -> NDArray[np.float64] | None:
@@ -104,6 +117,8 @@ class Fit:
     quality: NDArray[np.float64] | None = None  # (annotators,)
     confusion: ConfusionOf | None = None
     difficulty: NDArray[np.float64] | None = None  # (items,)
+    types: NDArray[np.float64] | None = None  # (items, types)
+    habits: NDArray[np.float64] | None = None  # (annotators, types, classes)
     trace: tuple[float, ...] = ()
     converged: bool = True
     fitted: Mapping[str, Setting] = field(default_factory=dict)
