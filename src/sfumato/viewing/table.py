@@ -201,7 +201,7 @@ class ItemTable:
                 return entr(find(self.sets, first or self.names[0], what="label set")).sum(axis=1)
             case "distance":
                 one = find(self.sets, first or self.names[0], what="label set")
-                other = find(self.sets, second or self.names[-1], what="label set")
+                other = find(self.sets, second or self.names[:2][-1], what="label set")
                 return total_variation_rows(one, other)
             case _:
                 return find(self.signals, sort, what="number to sort by")

@@ -32,7 +32,7 @@ export function bar(shares, classes) {
 export function words(shares, classes, most = 3) {
   const told = shares.slice(0, most).map(([place, share]) =>
     h("span", { class: "said" }, paint(h("i", { class: "dot", "aria-hidden": "true" }), place),
-      share > 0.995 ? classes[place] : `${classes[place]} ${percent(share)}`));
+      h("span", {}, classes[place]), share > 0.995 ? null : h("span", { class: "soft" }, ` ${percent(share)}`)));
   const rest = shares.length - most;
   if (rest > 0) told.push(h("span", { class: "said soft" }, `+${rest}`));
   return h("p", { class: "words" }, told);

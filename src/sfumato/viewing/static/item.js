@@ -79,7 +79,7 @@ function answers(about, found, choose) {
 
 function numbers(about, found) {
   const told = Object.entries(found.numbers).filter(([, value]) => value !== null);
-  return h("section", {}, h("h3", {}, "Numbers"), h("dl", {}, told.map(([name, value]) =>
+  return h("section", {}, h("h3", {}, "Numbers"), h("dl", {}, told.flatMap(([name, value]) =>
     [h("dt", {}, name === "entropy" ? `entropy of ${about.sets[0]}` : about.sorts[name]), h("dd", {}, number(value, name))])));
 }
 

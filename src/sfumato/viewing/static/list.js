@@ -77,7 +77,7 @@ export class List {
   }
 
   get height() {
-    if (!this.narrow.matches) return 78;
+    if (!this.narrow.matches) return this.person && this.about.texts ? 98 : 78;
     const lines = (this.sort !== "item") + this.about.texts + Boolean(this.person);
     return 42 + 47 * this.sets.length + 20 * lines; // beneath each other
   }
@@ -151,7 +151,7 @@ export class List {
         share > 0.995 ? about.classes[at] : `${about.classes[at]} ${Math.round(100 * share)} %`).join(", ")}`) : null);
     const sets = row.bars.map((shares, at) => h("div", { class: "set" },
       h("span", { class: "whose" }, this.sets[at]),
-      shares ? [bar(shares, about.classes), words(shares, about.classes)] : h("p", { class: "words soft" }, "not there")));
+      shares ? [bar(shares, about.classes), words(shares, about.classes)] : h("p", { class: "words soft" }, "none")));
     const value = this.sort === "item" ? null
       : h("div", { class: "value" }, h("span", { class: "whose" }, this.sortName), number(row.value, this.sort));
     return h("li", { ...told, class: place === this.at && this.open ? "row open" : "row" },

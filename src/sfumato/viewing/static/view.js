@@ -72,7 +72,7 @@ function fill() {
   choices("split", counted(about.splits), state.split, "all");
   const paired = state.sort === "distance" || (state.sort === "entropy" && names.length > 1);
   choices("first", paired ? names : [], state.first || about.sets[0]);
-  choices("second", state.sort === "distance" ? names : [], state.second || about.sets.at(-1));
+  choices("second", state.sort === "distance" ? names : [], state.second || about.sets[1]);
   find("label[for=first]").textContent = state.sort === "distance" ? "between" : "of";
   for (const id of ["q", "person"]) if (find(`#${id}`).value !== state[id]) find(`#${id}`).value = state[id];
   find("#person").closest(".field").hidden = !about.people.length;
@@ -113,6 +113,7 @@ function fillHeads() {
     state.sort === "item" ? "" : h("span", { class: "head value" }, unit()));
   const items = find("#items");
   items.style.setProperty("--sets", state.sets.length);
+  items.classList.toggle("texted", about.texts);
   items.classList.toggle("pictured", about.pictures);
   items.classList.toggle("valued", state.sort !== "item");
 }
@@ -193,7 +194,7 @@ async function openByName(item) {
 function showKeys() {
   const dialog = find("#keys");
   dialog.replaceChildren(h("h2", { id: "keys-title" }, "Keys"),
-    h("dl", {}, KEYS_TOLD.map(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+    h("dl", {}, KEYS_TOLD.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
     h("p", { class: "acts" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
   dialog.showModal();
 }
@@ -237,8 +238,15 @@ find("#q").addEventListener("input", (event) => {
   clearTimeout(later);
   later = setTimeout(() => change({ q: event.target.value, item: "" }), 150);
 });
-for (const id of ["sort", "first", "second", "stratum", "split", "person"]) {
+for (const id of ["sort", "stratum", "split", "person"]) {
   find(`#${id}`).addEventListener("change", (event) => change({ [id]: event.target.value.trim(), item: "" }));
+}
+for (const id of ["first", "second"]) {
+  find(`#${id}`).addEventListener("change", (event) => {
+    const chosen = event.target.value; // what is compared is also shown
+    const sets = about.sets.filter((name) => name === chosen || state.sets.includes(name));
+    change({ [id]: chosen, sets, item: "" });
+  });
 }
 find("#asked").addEventListener("submit", (event) => { event.preventDefault(); list.move(0); });
 find("#way").addEventListener("click", () => change({ up: !state.up, item: "" }));
@@ -255,7 +263,11 @@ addEventListener("popstate", () => { state = fromAddress(); show(); });
 // The beginning.
 
 find("#title").textContent = about.title;
-find("#about").replaceChildren(...describe().map((text, at) => h("span", {}, at ? ` · ${text}` : text)));
+find("#about").replaceChildren(describe().join(" · "));
+if (about.remarks.length) {
+  find("#notes").hidden = false;
+  find("#notes").append(h("ul", {}, about.remarks.map((text) => h("li", {}, text))));
+}
 find("#people").replaceChildren(...about.people.map((name) => h("option", { value: name })));
 loadMarks(about.identity, () => { find("#marked").textContent = countMarks(); list.redraw(); drawPanel(); });
 await show();
@@ -263,8 +275,7 @@ await show();
 function describe() {
   const told = [];
   if (about.answers) told.push(`${about.answers.toLocaleString("en")} answers`);
-  if (about["number of people"]) told.push(`${about["number of people"].toLocaleString("en")} people`);
-  told.push(`${about.classes.length.toLocaleString("en")} classes`);
-  if (about.simulated) told.push("simulated people");
-  return [...told, ...about.remarks];
+  const people = about["number of people"] ? `${about["number of people"].toLocaleString("en")} ` : "";
+  if (people || about.simulated) told.push(`${people}${about.simulated ? "simulated people" : "people"}`);
+  return [...told, `${about.classes.length.toLocaleString("en")} classes`];
 }
