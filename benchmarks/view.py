@@ -10,7 +10,6 @@ from the change of a control to its rows on the screen, and how long a jump to a
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +61,8 @@ def main(items: int, browser: Path) -> None:
         tab.goto(page.url)
         tab.wait_for_selector(".row:not([data-empty])")
         for sort in SORTS:
-            times = [changed(tab, "#sort", "item" if sort != "item" else "entropy", sort)]
-            for _ in range(TIMES - 1):
-                times.append(changed(tab, "#sort", "item" if sort != "item" else "entropy", sort))
+            other = "item" if sort != "item" else "entropy"
+            times = [changed(tab, "#sort", other, sort) for _ in range(TIMES)]
             print(f"sort by {sort:20} {spread(times)}  first {times[0]:5.0f} ms")
         found = [changed(tab, "#q", "", f"{number}7") for number in range(TIMES)]
         print(f"search (waits 150 ms)        {spread(found)}")
@@ -105,9 +103,9 @@ def first_rows(browser: Any, url: str) -> float:
 
 def changed(tab: Any, selector: str, before: str, value: str) -> float:
     """Milliseconds until the rows that a control asks for are on the screen."""
-    change: Callable[[str], float] = lambda one: tab.evaluate(CHANGE, [selector, one])
-    change(before)
-    return change(value)
+    tab.evaluate(CHANGE, [selector, before])
+    took: float = tab.evaluate(CHANGE, [selector, value])
+    return took
 
 
 def spread(times: list[float]) -> str:

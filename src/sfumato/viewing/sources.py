@@ -184,32 +184,34 @@ def _of_run(run: RunFolder) -> ViewedSets:
     people = labels.pop(first)
     simulated = is_simulated(people.provenance)
     called = SIMULATED if simulated and first == PEOPLE else first
-    sets = {called: people} | labels
-    tested: dict[str, str] = {}
-    for name, (beliefs, part) in _run_beliefs(run).items():
-        sets[name] = beliefs
-        tested |= dict.fromkeys(beliefs.items, part)
+    beliefs = _run_beliefs(run)
+    sets = {called: people} | beliefs | labels
+    part = run.study.tests[0].part if run.study.tests else ""
+    tested = {item: part for believed in beliefs.values() for item in believed.items}
     viewed = ViewedSets(
         f"{run.study.name} ({run.folder.name})", sets, splits=tested, simulated=run.simulated
     )
     return _with_study_data(viewed, run, people)
 
 
-def _run_beliefs(run: RunFolder) -> dict[str, tuple[LabelSet, str]]:
-    """What the networks of each arm believe about untouched test items, the mean over seeds."""
+def _run_beliefs(run: RunFolder) -> dict[str, LabelSet]:
+    """What the networks of each arm believe about untouched test items, the mean over seeds.
+
+    Network by network, what the study is about before its controls.
+    """
     path = run.folder / "trainings.parquet"
     if not path.is_file() or not run.study.tests:
         return {}
     part = run.study.tests[0].part
     table = pl.read_parquet(path).filter(pl.col("failed") == "")
-    several = table["network"].n_unique() > 1
+    controls = pl.col("arm").is_in(list(run.study.controls))
+    table = table.sort("network", controls, maintain_order=True)
     found = {}
     for (arm, network), group in table.group_by("arm", "network", maintain_order=True):
         files = [run.folder / file / f"{part}.parquet" for file in group["predictions"]]
         read_files = [load_label_file(file).labels for file in files if file.is_file()]
         if read_files:
-            name = f"{arm}, {network}" if several else f"{arm}"
-            found[name] = _mean_of(read_files), part
+            found[f"{arm}, {network}"] = _mean_of(read_files)
     return found
 
 

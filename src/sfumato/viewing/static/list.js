@@ -88,9 +88,15 @@ export class List {
   }
 
   redraw() {
+    const focused = this.rows.contains(document.activeElement);
     for (const element of this.drawn.values()) element.remove();
     this.drawn.clear();
     this.draw();
+    if (focused) this.focus();
+  }
+
+  focus() {
+    this.rows.querySelector(`[data-place="${this.at}"] a`)?.focus({ preventScroll: true });
   }
 
   // Where the list is, in pixels of a list without limits.
@@ -174,6 +180,6 @@ export class List {
     this.at = Math.max(0, Math.min(this.total - 1, place));
     this.reveal(this.at);
     this.redraw();
-    if (focus) this.rows.querySelector(`[data-place="${this.at}"] a`)?.focus({ preventScroll: true });
+    if (focus) this.focus();
   }
 }

@@ -248,7 +248,8 @@ for (const id of ["first", "second"]) {
     change({ [id]: chosen, sets, item: "" });
   });
 }
-find("#asked").addEventListener("submit", (event) => { event.preventDefault(); list.move(0); });
+find("#asked").addEventListener("submit", (event) => event.preventDefault());
+find("#q").addEventListener("keydown", (event) => { if (event.key === "Enter") list.move(0); });
 find("#way").addEventListener("click", () => change({ up: !state.up, item: "" }));
 find("#clear").addEventListener("click", () => change({ q: "", stratum: "", split: "", person: "", tops: {}, item: "" }));
 find("#more").addEventListener("click", (event) => {
