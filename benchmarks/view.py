@@ -1,10 +1,12 @@
 """Time the page of ``sfumato view`` in a real browser, with the votes of simulated people.
 
-    python benchmarks/view.py [ITEMS] [BROWSER]
+    python benchmarks/view.py [ITEMS]
+    python benchmarks/view.py shots RUN FOLDER
 
 Prints, for 100,000 items with five votes each and two models: how long the table takes to make,
 when the first rows are on the screen after the page was asked for, how long another order takes
 from the change of a control to its rows on the screen, and how long a jump to a place far down.
+``shots`` takes the pictures of the documentation from a run of the digits.
 """
 
 import statistics
@@ -14,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.viewing.server import view
 
 CLASSES = tuple(f"class {number}" for number in range(10))
+BROWSER = Path("/usr/bin/chromium")
 VOTES = 5
 TIMES = 7
 SORTS = ("disagreement", "entropy", "distance", "change", "answers", "item")
@@ -44,7 +47,7 @@ JUMP = """async (share) => {
 FIRST = "performance.getEntriesByName('rows')[0].startTime"
 
 
-def main(items: int, browser: Path) -> None:
+def main(items: int) -> None:
     """Make the table, serve it, and look at it."""
     crowd, models = make_data(items, np.random.default_rng(0))
     began = time.perf_counter()
@@ -52,9 +55,7 @@ def main(items: int, browser: Path) -> None:
     print(f"{items:,} items, {VOTES} votes each, {len(models)} models")
     print(f"table made and served        {time.perf_counter() - began:6.2f} s")
     with sync_playwright() as running:
-        opened = running.chromium.launch(
-            executable_path=str(browser), args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+        opened = open_browser(running)
         firsts = [first_rows(opened, page.url) for _ in range(TIMES)]
         print(f"first rows on the screen     {spread(firsts)}")
         tab = opened.new_page(viewport={"width": 1280, "height": 900})
@@ -70,6 +71,29 @@ def main(items: int, browser: Path) -> None:
         print(f"jump to a place far down     {spread(jumps)}")
         opened.close()
     page.stop()
+
+
+def open_browser(running: Playwright) -> Browser:
+    """The browser of this machine."""
+    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+    return running.chromium.launch(executable_path=str(BROWSER), args=arguments)
+
+
+def take_shots(run: Path, folder: Path) -> None:
+    """The pictures of docs/view.md: the list, and one item beside it."""
+    page = view(run)
+    with sync_playwright() as running:
+        tab = open_browser(running).new_page(viewport={"width": 1280, "height": 760})
+        tab.goto(f"{page.url}&sort=distance&split=test")
+        tab.wait_for_selector(".row:not([data-empty])")
+        tab.wait_for_timeout(500)
+        tab.screenshot(path=str(folder / "list.png"))
+        tab.locator(".row a").nth(2).click()
+        tab.wait_for_selector("#item:not([hidden])")
+        tab.wait_for_timeout(500)
+        tab.screenshot(path=str(folder / "item.png"))
+    page.stop()
+    print(f"{folder / 'list.png'}, {folder / 'item.png'}")
 
 
 def make_data(items: int, rng: np.random.Generator) -> tuple[CrowdLabels, dict[str, object]]:
@@ -115,7 +139,7 @@ def spread(times: list[float]) -> str:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    main(
-        int(given[0]) if given else 100_000,
-        Path(given[1]) if len(given) > 1 else Path("/usr/bin/chromium"),
-    )
+    if given[:1] == ["shots"]:
+        take_shots(Path(given[1]), Path(given[2]))
+    else:
+        main(int(given[0]) if given else 100_000)

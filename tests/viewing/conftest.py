@@ -60,7 +60,7 @@ def visit(chromium: Any) -> Iterator[Visit]:
             context = chromium.new_context(viewport=size, **more)
             stack.callback(context.close)
             page = context.new_page()
-            page.on("dialog", lambda dialog: (wrongs.append(dialog.message), dialog.dismiss()))
+            page.on("dialog", lambda dialog: _dismiss(dialog, wrongs))
             page.on("pageerror", lambda error: wrongs.append(str(error)))
             page.on("console", lambda said: _note(said, wrongs))
             page.goto(f"{viewer.url}{query}")
@@ -69,6 +69,11 @@ def visit(chromium: Any) -> Iterator[Visit]:
 
         yield go
     assert wrongs == []
+
+
+def _dismiss(dialog: Any, wrongs: list[str]) -> None:
+    wrongs.append(dialog.message)
+    dialog.dismiss()
 
 
 def _note(said: Any, wrongs: list[str]) -> None:

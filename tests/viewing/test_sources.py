@@ -87,7 +87,7 @@ def test_labels_in_memory_bring_their_answers(votes: Path) -> None:
 
 
 def test_simulated_people_are_called_so() -> None:
-    seen = LabelSet(("a", "b"), ("cat", "dog"), [[0.9, 0.1], [0.5, 0.5]])
+    seen = LabelSet(("a", "b"), ("cat", "dog"), np.array([[0.9, 0.1], [0.5, 0.5]]))
 
     table = open_table(simulate("voters", seen, per_item=3))
 

@@ -166,8 +166,8 @@ def test_the_same_answers_of_unknown_people_are_counted() -> None:
 
 
 def test_sets_with_other_classes_and_items_stand_side_by_side() -> None:
-    people = LabelSet(("a", "b"), ("cat", "dog"), [[1, 0], [0, 1]])
-    model = LabelSet(("b", "c"), ("dog", "fox"), [[0.25, 0.75], [1, 0]])
+    people = LabelSet(("a", "b"), ("cat", "dog"), np.array([[1, 0], [0, 1]]))
+    model = LabelSet(("b", "c"), ("dog", "fox"), np.array([[0.25, 0.75], [1, 0]]))
 
     table = ItemTable(ViewedSets("pets", {"people": people, "model": model}))
 
@@ -179,9 +179,9 @@ def test_sets_with_other_classes_and_items_stand_side_by_side() -> None:
 
 
 def test_what_does_not_fit_is_a_sentence(table: ItemTable) -> None:
-    people = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
-    elsewhere = LabelSet(("z",), ("cat", "dog"), [[1, 0]])
-    other = LabelSet(("a",), ("ship", "plane"), [[1, 0]])
+    people = LabelSet(("a",), ("cat", "dog"), np.array([[1, 0]]))
+    elsewhere = LabelSet(("z",), ("cat", "dog"), np.array([[1, 0]]))
+    other = LabelSet(("a",), ("ship", "plane"), np.array([[1, 0]]))
 
     with pytest.raises(DataError, match="about no item of pets: it has 'z'"):
         ItemTable(ViewedSets("pets", {"people": people, "model": elsewhere}))

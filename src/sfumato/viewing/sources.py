@@ -189,7 +189,7 @@ def _of_run(run: RunFolder) -> ViewedSets:
     part = run.study.tests[0].part if run.study.tests else ""
     tested = {item: part for believed in beliefs.values() for item in believed.items}
     viewed = ViewedSets(
-        f"{run.study.name} ({run.folder.name})", sets, splits=tested, simulated=run.simulated
+        run.study.title or run.study.name, sets, splits=tested, simulated=run.simulated
     )
     return _with_study_data(viewed, run, people)
 

@@ -68,8 +68,8 @@ export function showMarks(title, open) {
         : "Open an item and press a (ask again), f (figure) or x (exclude)."),
       known.size ? table : "",
       h("p", { class: "acts" },
-        known.size ? h("button", { type: "button", class: "main", onclick: () => save(title) }, "Download CSV") : "",
-        h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+        known.size ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => save(title) }, "Download CSV") : "",
+        h("button", { type: "button", autofocus: !known.size, onclick: () => dialog.close() }, "Close")));
   };
   draw();
   dialog.showModal();
