@@ -204,14 +204,15 @@ def _run_beliefs(run: RunFolder) -> dict[str, LabelSet]:
         return {}
     part = run.study.tests[0].part
     table = pl.read_parquet(path).filter(pl.col("failed") == "")
-    controls = pl.col("arm").is_in(list(run.study.controls))
-    table = table.sort("network", controls, maintain_order=True)
+    groups = table.group_by("arm", "network", maintain_order=True)
+    files = {key: list(group["predictions"]) for key, group in groups}
+    networks, controls = list(run.study.networks), run.study.controls
     found = {}
-    for (arm, network), group in table.group_by("arm", "network", maintain_order=True):
-        files = [run.folder / file / f"{part}.parquet" for file in group["predictions"]]
-        read_files = [load_label_file(file).labels for file in files if file.is_file()]
-        if read_files:
-            found[f"{arm}, {network}"] = _mean_of(read_files)
+    for arm, network in sorted(files, key=lambda one: (networks.index(one[1]), one[0] in controls)):
+        paths = [run.folder / file / f"{part}.parquet" for file in files[arm, network]]
+        seeds = [load_label_file(path).labels for path in paths if path.is_file()]
+        if seeds:
+            found[f"{arm}, {network}"] = _mean_of(seeds)
     return found
 
 

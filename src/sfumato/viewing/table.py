@@ -36,6 +36,8 @@ SORTS: dict[str, str] = {
 }
 """What items can be sorted by; the page shows those that the data has numbers for."""
 
+DIFFERS = " puts another class first"
+"""What the stratum of a model is called in which it differs from the first label set."""
 KEPT_ORDERS = 64
 """Orders of rows that are remembered: the pages of one person's last minutes."""
 LEAST_SHOWN = 0.005
@@ -229,7 +231,7 @@ class ItemTable:
         people = first.probs.argmax(axis=1)
         for name, probs in list(self.sets.items())[1:]:
             known = np.isfinite(probs[:, 0])
-            found[f"{name} puts another class first"] = known & (self.tops(name) != people)
+            found[f"{name}{DIFFERS}"] = known & (self.tops(name) != people)
         given = self.viewed.strata
         for value in dict.fromkeys(given.values()):
             found[value] = np.array([given.get(item) == value for item in self.items])
@@ -336,7 +338,11 @@ class ItemTable:
             "text": self.viewed.texts.get(item, ""),
             "picture": item in self.viewed.pictures,
             "split": self.viewed.splits.get(item, ""),
-            "strata": [name for name, mask in self.strata.items() if mask[row]],
+            "strata": [
+                name
+                for name, mask in self.strata.items()
+                if mask[row] and not name.endswith(DIFFERS)  # the bars tell it
+            ],
             "numbers": {
                 name: _plain(self.values(name)[row])
                 for name in self.sorts
