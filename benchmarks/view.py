@@ -88,6 +88,7 @@ def take_shots(run: Path, folder: Path) -> None:
         tab.wait_for_selector(".row:not([data-empty])")
         tab.wait_for_timeout(500)
         tab.screenshot(path=str(folder / "list.png"))
+        tab.set_viewport_size({"width": 1280, "height": 940})
         tab.locator(".row a").nth(2).click()
         tab.wait_for_selector("#item:not([hidden])")
         tab.wait_for_timeout(500)

@@ -67,6 +67,18 @@ def test_labels_of_a_file_and_of_a_table_are_labels(tmp_path: Path) -> None:
         assert table.sorts == ["item", "entropy"]
 
 
+def test_texts_and_splits_of_a_table_of_labels_are_no_classes(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("item,cat,dog,told,split\na,0.5,0.5,hello,train\nb,1,0,bye,test\n")
+
+    table = open_table(path, ViewSettings(text="told"))
+
+    assert table.classes == ("cat", "dog")
+    assert table.viewed.texts == {"a": "hello", "b": "bye"}
+    assert list(table.splits) == ["train", "test"]
+    assert table.viewed.remarks == ()
+
+
 def test_arrays_of_shares_take_the_classes_that_are_given(tmp_path: Path) -> None:
     path = tmp_path / "shares.npy"
     np.save(path, np.array([[0.25, 0.75], [1.0, 0.0]]))

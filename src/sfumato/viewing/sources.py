@@ -37,6 +37,9 @@ from sfumato.viewing.table import ItemTable, ViewedSets
 PEOPLE, SIMULATED, LABELS = "people", "simulated people", "labels"
 """What the first label set is called: by whose it is, where that is known."""
 
+GROUPS = ("split", "stratum")
+"""Columns of a table that say to which group an item belongs."""
+
 
 @dataclass(frozen=True)
 class ViewSettings:
@@ -81,7 +84,7 @@ def _of_source(source: object, wanted: ViewSettings) -> ViewedSets:
             return _of_run(RunFolder.open(path))
         if not path.exists():
             return _of_dataset(str(source))
-        return _with_groups(_of_table(path, path.name, wanted), read_columns(path))
+        return _of_table(path, path.name, read_columns(path), wanted)
     if isinstance(source, LabelSet | CrowdLabels | Judgments):
         return _of_people(source, "labels in memory")
     if not is_table(source):
@@ -89,20 +92,26 @@ def _of_source(source: object, wanted: ViewSettings) -> ViewedSets:
             f"A {type(source).__name__} cannot be looked at; give labels, answers, a file, the "
             "folder of a run, a table, or the name of a dataset."
         )
-    return _with_groups(_of_table(source, "a table", wanted), to_frame(source))
+    return _of_table(source, "a table", to_frame(source), wanted)
 
 
-def _of_table(source: object, title: str, wanted: ViewSettings) -> ViewedSets:
-    """Answers if the source holds answers, otherwise labels."""
+def _of_table(source: object, title: str, table: pl.DataFrame, wanted: ViewSettings) -> ViewedSets:
+    """Answers if the source holds answers, otherwise labels; with the groups that it names."""
     try:
-        return _of_people(to_judgments(source, **wanted.reading), title)
+        viewed = _of_people(to_judgments(source, **wanted.reading), title)
     except NoAnswers:
-        options = wanted.reading.get("options") or ReadOptions()
-        loaded = load_label_file(
-            source,
-            classes=wanted.reading.get("classes", options.classes),
-            item=wanted.reading.get("item", options.item),
-        )
+        about = [name for name in (*GROUPS, wanted.text) if name in table.columns]
+        viewed = _of_label_table(table.drop(about) if about else source, title, wanted)
+    return _with_groups(viewed, table)
+
+
+def _of_label_table(source: object, title: str, wanted: ViewSettings) -> ViewedSets:
+    options = wanted.reading.get("options") or ReadOptions()
+    loaded = load_label_file(
+        source,
+        classes=wanted.reading.get("classes", options.classes),
+        item=wanted.reading.get("item", options.item),
+    )
     return replace(_of_people(loaded.labels, title), remarks=loaded.remarks)
 
 
@@ -139,14 +148,14 @@ def _left_out(repeated: int, unclear: int, judgments: Judgments) -> list[str]:
 # A dataset of the registry.
 
 
-def _of_dataset(name: str) -> ViewedSets:
+def _of_dataset(source: str) -> ViewedSets:
     """Answers or labels of a dataset, with its pictures where they are here."""
-    if name not in DATASETS and any(sign in name for sign in "./\\"):
-        raise DataError(f"There is no file or folder {name}, and no dataset of that name.")
+    name, _, wanted = source.partition("/")
+    if name not in DATASETS and any(sign in source for sign in "./\\"):
+        raise DataError(f"There is no file or folder {source}, and no dataset of that name.")
     dataset = find(DATASETS, name, what="file, folder or data set")
     if dataset.judgments:
-        part = next(iter(dataset.judgments))
-        found = load_judgments(name, part)
+        found = load_judgments(name, wanted or next(iter(dataset.judgments)))
         if not isinstance(found, Judgments):
             raise DataError(
                 f"{name} holds {type(found).__name__}, which are not about the classes of single "
@@ -154,10 +163,12 @@ def _of_dataset(name: str) -> ViewedSets:
             )
         viewed = _of_people(found, name)
     elif dataset.labels:
-        sets = {part: load_labels(name, part) for part in dataset.labels}
+        names = [wanted] if wanted else list(dataset.labels)
+        sets = {part: load_labels(name, part) for part in names}
         viewed = ViewedSets(name, sets)
     elif dataset.images:
-        viewed = ViewedSets(name, {"original": load(name, parts(name)[-1]).original()})
+        images = load(name, wanted or parts(name)[-1])
+        return ViewedSets(source, {"original": images.original()}, pictures=_of_arrays(images))
     else:
         raise DataError(f"{name} holds neither answers nor labels; there is nothing to look at.")
     items = next(iter(viewed.sets.values())).items
@@ -322,13 +333,13 @@ def read_columns(path: Path) -> pl.DataFrame:
 
 def _with_groups(viewed: ViewedSets, table: pl.DataFrame) -> ViewedSets:
     """The splits and strata of items that a table names in columns of these names."""
-    if not {"split", "stratum"} & {*table.columns}:
+    if not {*GROUPS} & {*table.columns}:
         return viewed
     items = next(iter(viewed.sets.values())).items
     of_item, _ = find_items(table, viewed.title, items=items)
     found = {
         name: dict(table.select(pl.col(of_item, name).cast(pl.String)).drop_nulls().iter_rows())
-        for name in ("split", "stratum")
+        for name in GROUPS
         if name in table.columns and name != of_item
     }
     return replace(viewed, splits=found.get("split", {}), strata=found.get("stratum", {}))

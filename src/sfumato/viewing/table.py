@@ -158,7 +158,7 @@ class ItemTable:
         found["change"] = self._change()
         if self.viewed.seconds is not None and np.isfinite(self.viewed.seconds).any():
             found["seconds"] = _medians(rows, self.viewed.seconds, len(self.items))
-        return found
+        return {name: values for name, values in found.items() if np.isfinite(values).any()}
 
     def _change(self) -> PerItem:
         """``change_by_one_more``, a block of items at a time: rows of answers are written out."""
