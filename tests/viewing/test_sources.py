@@ -152,6 +152,7 @@ def test_pictures_in_memory(votes: Path) -> None:
     assert table.viewed.pictures["b"]().max() == 7
 
 
+@pytest.mark.check
 def test_dataset_comes_with_its_pictures(
     data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,29 @@ def test_votes_without_pictures_look_right_and_nothing_in_them_runs(
     looks(page, f"votes-marks-{scheme}", size)
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_menus_and_keys_look_right(many: Viewer, visit: Visit, size: Mapping[str, int]) -> None:
+    page = visit(many, "&sort=distance&person=p1", size, bypass_csp=True)
+
+    if size is NARROW:
+        page.click("#more")
+    page.click("#columns summary")
+    looks(page, "menus", size)
+    page.keyboard.press("?")
+    looks(page, "keys", size)
+
+
+def test_server_that_ended_is_told(serve: Serve, visit: Visit) -> None:
+    viewer = serve([{"item": "a", "cat": 0.5, "dog": 0.5}])
+    page = visit(viewer)
+
+    viewer.stop()
+    page.select_option("#sort", "entropy")
+
+    told = page.locator("#count", has_text="The page is not served any more.")
+    told.wait_for()
+
+
 def test_policy_is_kept(votes: Viewer, visit: Visit) -> None:
     page = visit(votes, "&sort=seconds")
 

@@ -58,7 +58,7 @@ export class List {
     } catch (error) {
       if (error.name === "AbortError") return null;
       this.blocks.delete(block);
-      find("#count").textContent = error.message;
+      find("#count").textContent = error instanceof TypeError ? "The page is not served any more." : error.message;
       this.total = 0;
       this.redraw();
       this.rows.ariaBusy = null;

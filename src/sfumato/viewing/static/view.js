@@ -131,6 +131,7 @@ async function show() {
   const given = asked(state);
   for (const name of state.sets) given.append("set", name);
   const found = await list.show(given.toString(), state.item);
+  if (list.asked !== given.toString()) return; // something else was asked for meanwhile
   if (found) tell(found.total);
   if (state.item) await openItem(state.item, found?.place ?? null);
   else closePanel();
