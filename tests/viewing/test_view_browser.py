@@ -324,8 +324,8 @@ def test_hundred_thousand_items_are_walked_with_few_elements(serve: Serve, visit
     page.keyboard.press("j")
 
 
-def test_a_million_rows_are_within_reach(serve: Serve, visit: Visit) -> None:
-    count = 300_000  # taller than a browser can scroll through by pixels
+def test_half_a_million_rows_are_within_reach(serve: Serve, visit: Visit) -> None:
+    count = 500_000  # taller than a browser can scroll through by pixels
     labels = LabelSet(tuple(map(str, range(count))), ("a", "b"), np.tile([0.5, 0.5], (count, 1)))
     page = visit(serve(labels))
 
