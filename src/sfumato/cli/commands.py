@@ -54,6 +54,11 @@ COMMANDS: dict[str, CommandEntry] = {
     "label": CommandEntry(
         "sfumato.cli.label:label", LABELLING, "Turn people's answers into label distributions."
     ),
+    "view": CommandEntry(
+        "sfumato.cli.view:view",
+        LABELLING,
+        "Walk through items, answers and predictions on a page of this machine.",
+    ),
     "simulate": CommandEntry(
         "sfumato.cli.label:simulate", LABELLING, "Answers of simulated annotators, marked as such."
     ),

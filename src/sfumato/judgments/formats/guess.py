@@ -10,7 +10,13 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.datasets import CIFAR10H_COLUMNS
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS
 from sfumato.judgments.formats.own import question_file, read_parquet_rows
-from sfumato.judgments.formats.reading import elements, members, read_csv_head, read_json_text
+from sfumato.judgments.formats.reading import (
+    NoAnswers,
+    elements,
+    members,
+    read_csv_head,
+    read_json_text,
+)
 from sfumato.judgments.formats.texts import content_suffix, open_bytes
 from sfumato.judgments.judgments import COLUMNS
 
@@ -52,7 +58,7 @@ def _of_arrays(path: Path) -> str:
     if {"clean_label", "random_label1"} <= set(names):
         return "cifar10n"
     if names:
-        raise DataError(
+        raise NoAnswers(
             f"{path.name} holds the arrays {', '.join(names[:8])}, which do not say who answered "
             "what. Expected one array of votes, a row per item and a column per class."
         )

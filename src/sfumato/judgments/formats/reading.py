@@ -58,6 +58,10 @@ class UnclearSource(DataError):
         """Fields of ``ReadOptions``, or "format"."""
 
 
+class NoAnswers(DataError):
+    """A file or table of labels or of a model's predictions: it can be read, but not as answers."""
+
+
 CHUNK = 10_000
 """Rows turned into columns at a time: few enough that Python's garbage collector lets them be."""
 
