@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("planning", "data", "learn", "evaluation"),
     ("reporting",),
     ("elicit", "studies"),
+    ("viewing",),
     ("cli",),
 )
 """A room may import any room of a lower layer; rooms of one layer do not know each other, but the
@@ -27,8 +28,8 @@ HEAVY_ONLY_IN: dict[str, set[str]] = {
     "joblib": {"learn"},
     "dask": {"learn"},
     "distributed": {"learn"},
-    "starlette": {"elicit"},
-    "uvicorn": {"elicit", "cli"},
+    "starlette": {"elicit", "viewing"},
+    "uvicorn": {"elicit", "viewing"},
     "sqlalchemy": {"elicit"},
     "sklearn": {"data", "learn"},
     "lightgbm": {"learn"},

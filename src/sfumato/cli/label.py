@@ -1,5 +1,6 @@
 """``sfumato label`` and ``simulate``: judgments become distributions, distributions judgments."""
 
+import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -92,7 +93,9 @@ Aggregate = Annotated[
 ]
 Predictions = Annotated[
     Path | None,
-    typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
+    typer.Option(
+        "--predictions", "--prior", help="What a model believes (informed, auto, crowdlab)."
+    ),
 ]
 Intervals = Annotated[
     Path | None,
@@ -176,6 +179,7 @@ def label(
     engine: given.Engine = "local",
     scheduler: given.Scheduler = None,
     *,
+    aggregator_options: given.AggregatorOptions,
     table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
@@ -192,6 +196,7 @@ def label(
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
+    told = _read_aggregator_options(aggregate or "mean", aggregator_options)
     options = read_options(table_options, classes, question, key)
     parts = _Parts(file, format_, options, strict, output, engine, scheduler)
     settings = LabelSettings(
@@ -204,6 +209,7 @@ def label(
         keep=names_in(keep),
         exclude=quality_rules(exclude),
         aggregate=aggregate or "mean",
+        options=told,
         interval="default" if intervals else "none",
         seed=seed,
     )
@@ -397,6 +403,28 @@ def _check_label_usage(
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 
+def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
+    """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
+    from sfumato.labels.aggregate import check_options
+    from sfumato.labels.aggregate.given import read_given
+
+    options: dict[str, Any] = {}
+    for text in told.settings or []:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise DataError(f"An option of the aggregator is written name=value; found {text!r}.")
+        try:
+            options[name.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            options[name.strip()] = value.strip()  # a word
+    for name in ("weights", "gold", "initial_confusions"):
+        if getattr(told, name) is not None:
+            options[name] = getattr(told, name)
+    if aggregator != "auto":
+        check_options(aggregator, options)
+    return read_given(options)
+
+
 def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     from sfumato.names import find
 
@@ -432,8 +460,11 @@ def _summarise(
 
     built = next(step for step in reversed(made.crowd.provenance) if step.name.startswith("label "))
     aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
-    better = default_aggregator(made.crowd)
-    few = better != "mean" and aggregate in ("mean", "vote-shares") and not per_annotator
+    few = (
+        default_aggregator(made.crowd) != "mean"
+        and aggregate in ("mean", "vote-shares")
+        and not per_annotator
+    )
     settings = {name: value for name, value in built.settings.items() if name != "left_out"}
     return {
         "simulated": is_simulated(made.crowd.provenance),
@@ -456,9 +487,10 @@ def _summarise(
         "settings": settings,
         "aggregate": None if per_annotator else aggregate,
         "estimand": None if per_annotator else made.aggregation.estimand,
-        "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
+        "hint": "Few votes per item: --aggregate auto predicts further votes better."
         if few
         else "",
+        "remarks": [] if per_annotator else list(made.aggregation.remarks),
     }
 
 
@@ -480,6 +512,8 @@ def _print_labelling(found: Mapping[str, Any]) -> None:
     print_line(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")
     if found["hint"]:
         print_line(found["hint"])
+    for remark in found["remarks"]:
+        print_line(remark)
 
 
 def _check_simulate_usage(

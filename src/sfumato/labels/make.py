@@ -1,7 +1,7 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, Literal
@@ -48,6 +48,8 @@ class LabelSettings:
     """Quality rules to apply first."""
     aggregate: str = "mean"
     """How an item's distributions become one; ``auto`` decides by the number of votes."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the aggregator is told: weights, true labels of some items, iterations …"""
     interval: Literal["none", "default"] = "none"
     """Whether to say how sure each probability is (posterior or bootstrap over annotators)."""
     seed: int = 0
@@ -100,14 +102,20 @@ def make_labels(
     )
     name = settings.aggregate
     if name == "auto":
-        name = default_aggregator(built.crowd)
-    counting = name == "mean" and settings.interval == "none" and predictions is None
+        name = default_aggregator(built.crowd, predictions)
+    counting = (
+        name == "mean"
+        and settings.interval == "none"
+        and predictions is None
+        and not settings.options
+    )
     aggregation = (average_votes(built.crowd) if counting else None) or aggregate(
         built.crowd,
         name,
         rng=np.random.default_rng(settings.seed),
         interval=settings.interval,
         predictions=predictions,
+        **settings.options,
     )
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
@@ -205,15 +213,16 @@ def interval_table(aggregation: Aggregation) -> pl.DataFrame:
     )
 
 
-def default_aggregator(crowd: CrowdLabels) -> str:
-    """The mean for distributions and for many votes; shrunk shares for few votes.
+def default_aggregator(crowd: CrowdLabels, predictions: LabelSet | None = None) -> str:
+    """The mean for distributions and for many votes; informed shares for few votes.
 
     What one person said, people's distributions and more than ``FEW_VOTES`` votes speak for
-    themselves; a share of three votes does not, and a prior fitted to all items helps it.
+    themselves; a share of three votes does not, and a prior fitted to all items helps it, the more
+    so if it also knows what a model predicts.
     """
     votes_per_item = np.bincount(crowd.item, minlength=len(crowd.items))
-    few = float(np.median(votes_per_item)) < FEW_VOTES
-    return "shrunk-shares" if few and crowd.votes is not None else "mean"
+    few = float(np.median(votes_per_item)) < FEW_VOTES or predictions is not None
+    return "informed" if few and crowd.votes is not None else "mean"
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:

@@ -4,7 +4,7 @@ These are the verbs of the front door. They take judgments, or whatever ``read``
 table of another library); settings have the names of the command line's options.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -20,6 +20,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
+from sfumato.labels.aggregate.given import read_given
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.describe import describe as describe_judgments
@@ -104,14 +105,18 @@ def label(
     keep: Sequence[str] = (),
     exclude: Sequence[str | Rule] = (),
     predictions: object = None,
+    weights: object = None,
+    gold: object = None,
+    options: Mapping[str, Any] | None = None,
     seed: int = 0,
     **reading: Any,
 ) -> LabelSet | CrowdLabels:
     """Label distributions from people's answers; ``crowd`` of the result has one row per answer.
 
     Without a ``recipe`` the one that uses all of the question is taken, without ``aggregate`` the
-    mean; ``aggregate="auto"`` decides by the number of votes. Further options are those of
-    ``read``, where the answers are a file or a table.
+    mean; ``aggregate="auto"`` decides by the number of votes. ``weights`` of annotators, ``gold``
+    (true labels of some items) and ``options`` are for the aggregator; the first two may be dicts,
+    files or tables. Further options are those of ``read``, where the answers are a file or a table.
 
     >>> votes = [("a", "ann", "cat"), ("a", "ben", "dog"), ("b", "ann", "dog")]
     >>> table = [dict(zip(("item", "annotator", "label"), vote)) for vote in votes]
@@ -122,6 +127,8 @@ def label(
     3
     """
     judgments = to_judgments(answers, **reading)
+    told = {"weights": weights, "gold": gold}
+    given = {name: value for name, value in told.items() if value is not None}
     settings = LabelSettings(
         recipe,
         gamma=gamma,
@@ -132,6 +139,7 @@ def label(
         keep=tuple(keep),
         exclude=tuple(rule_with(one) if isinstance(one, str) else one for one in exclude),
         aggregate=aggregate or "mean",
+        options=read_given({**(options or {}), **given}),
         seed=seed,
     )
     classes = judgments.question.classes
@@ -150,7 +158,8 @@ def aggregate(
 ) -> LabelSet:
     """One label per item by an aggregator's name, from labels per person, votes, or answers.
 
-    ``options`` are the aggregator's own.
+    ``options`` are the aggregator's own; ``weights``, ``gold`` (true labels of some items) and
+    ``initial_confusions`` may be dicts, files or tables.
 
     >>> votes = [("a", "ann", "cat"), ("a", "ben", "dog"), ("b", "ann", "dog")]
     >>> table = [dict(zip(("item", "annotator", "label"), vote)) for vote in votes]
@@ -164,7 +173,7 @@ def aggregate(
     )
     model = None if predictions is None else to_labels(predictions, classes=crowd.classes)
     found = run_aggregator(
-        crowd, name, rng=np.random.default_rng(seed), predictions=model, **options
+        crowd, name, rng=np.random.default_rng(seed), predictions=model, **read_given(options)
     ).labels
     return found.change(crowd=crowd) if isinstance(crowd, CrowdLabels) else found
 

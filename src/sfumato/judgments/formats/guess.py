@@ -11,6 +11,7 @@ from sfumato.judgments.formats.datasets import CIFAR10H_COLUMNS
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS
 from sfumato.judgments.formats.own import question_file
 from sfumato.judgments.formats.reading import (
+    NoAnswers,
     ReadOptions,
     elements,
     members,
@@ -70,7 +71,7 @@ def _of_arrays(path: Path) -> str:
     if {"tensor", "info", "ids"} <= set(names):
         return "real"
     if names:
-        raise DataError(
+        raise NoAnswers(
             f"{path.name} holds the arrays {', '.join(names[:8])}, which do not say who answered "
             "what. Expected one array of votes, a row per item and a column per class."
         )

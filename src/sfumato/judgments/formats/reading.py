@@ -66,6 +66,10 @@ class UnclearSource(DataError):
         """Fields of ``ReadOptions``, or "format"."""
 
 
+class NoAnswers(DataError):
+    """A file or table of labels or of a model's predictions: it can be read, but not as answers."""
+
+
 BLOCK = 2**24
 """Bytes of a file looked at together."""
 

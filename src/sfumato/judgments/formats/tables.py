@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import (
+    NoAnswers,
     ReadOptions,
     judgments_of_choices,
     read_csv_rows,
@@ -194,7 +195,7 @@ def _numbers(values: NDArray[np.int64]) -> pl.Series:
 def _refuse_probabilities(file: str, counts: NDArray[np.float64]) -> None:
     parts = counts[np.isfinite(counts).all(axis=1)]
     if len(parts) and (parts % 1).any() and np.allclose(parts.sum(axis=1), 1, atol=1e-6):
-        raise DataError(
+        raise NoAnswers(
             f"{file} holds probabilities: each row sums to 1. That says nothing about how "
             "many people judged, so it holds no judgments. Read it as labels, or take the votes."
         )

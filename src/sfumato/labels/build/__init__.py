@@ -60,6 +60,8 @@ class BuiltLabels:
 
     crowd: CrowdLabels
     left_out: pl.DataFrame  # item, annotator, answer, reason
+    used: NDArray[np.bool_]
+    """Which of the judgments are in ``crowd``, which keeps their order."""
 
 
 _WITH_TOP = ("choose-one", "top-two", "sliders", "top-class", "sparse", "ranking", "confidence",
@@ -263,4 +265,4 @@ def _gather(
         (*judgments.provenance, *steps[:-1], step),
         said=(np.cumsum(whole) - 1)[index[usable]],
     )
-    return BuiltLabels(crowd, left_out)
+    return BuiltLabels(crowd, left_out, usable)
