@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,6 +10,13 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgment
 Format = Annotated[
     str | None,
     typer.Option("--format", help="What kind of file it is, where it is not to be guessed."),
+]
+Engine = Annotated[
+    Literal["local", "dask"],
+    typer.Option("--engine", help="Read the parts of a folder here, or on a Dask cluster."),
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", help="Address of the cluster's scheduler.")
 ]
 Item = Annotated[str | None, typer.Option("--item", help="The column that names the item.")]
 Annotator = Annotated[

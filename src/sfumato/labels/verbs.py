@@ -5,7 +5,6 @@ table of another library); settings have the names of the command line's options
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -24,7 +23,6 @@ from sfumato.labels.aggregate import aggregate as run_aggregator
 from sfumato.labels.aggregate.given import read_given
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
-from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.describe import describe as describe_judgments
 from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -132,7 +130,7 @@ def label(
     told = {"weights": weights, "gold": gold}
     given = {name: value for name, value in told.items() if value is not None}
     settings = LabelSettings(
-        recipe or DEFAULT_RECIPE[judgments.question.kind],
+        recipe,
         gamma=gamma,
         rule=rule,
         vectors=_path(vectors),
@@ -147,7 +145,7 @@ def label(
     classes = judgments.question.classes
     model = None if predictions is None else to_labels(predictions, classes=classes)
     made = make_labels(judgments, settings, predictions=model)
-    return made.crowd if per_annotator else replace(made.labels, crowd=made.crowd)
+    return made.crowd if per_annotator else made.labels.change(crowd=made.crowd)
 
 
 def aggregate(
@@ -177,7 +175,7 @@ def aggregate(
     found = run_aggregator(
         crowd, name, rng=np.random.default_rng(seed), predictions=model, **read_given(options)
     ).labels
-    return replace(found, crowd=crowd) if isinstance(crowd, CrowdLabels) else found
+    return found.change(crowd=crowd) if isinstance(crowd, CrowdLabels) else found
 
 
 def simulate(
