@@ -31,6 +31,8 @@ from sfumato.scores import Metric, metrics
 
 ROOT = Path(__file__).parents[1]
 DRAWN = ("gallery.md", "concepts/")
+WIDE = {"index.md": ["navigation"], "start.md": ["navigation", "toc"], "gallery.md": ["navigation"]}
+"""Pages that have no others beside them, and what they need not show."""
 CODE = re.compile(r"\b(?:S[0-4]-\d\d|C\d{1,2})\b")
 """A row of the key to the papers (docs/formulas.md)."""
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -324,6 +326,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Put tables and drawings where a page asks for them, and anchors into the key."""
     uri = page.file.src_uri
+    if uri in WIDE:
+        page.meta["hide"] = WIDE[uri]
     if uri == "formulas.md":
         return re.sub(
             rf"^\| ({CODE.pattern}) \|",
@@ -351,8 +355,13 @@ def _with_drawings(markdown: str, uri: str, config: Any, files: Any) -> str:
             return found[0]
         place = f"drawings/{uri.removesuffix('.md').replace('/', '-')}-{found.start()}.svg"
         files.append(File.generated(config, place, content=drawing.svg))
-        up = "../" * uri.count("/")
-        return f"{found[0]}\n\n![{drawing.title}]({up}{place}){{ .drawing }}\n"
+        image = f"![{drawing.title}]({'../' * uri.count('/')}{place}){{ .drawing }}"
+        if uri == "gallery.md":
+            return f"{found[0]}\n\n{image}\n"
+        folded = (
+            f'<details markdown="1"><summary>The code of this figure</summary>\n\n{found[0]}\n\n'
+        )
+        return f"{image}\n\n{folded}</details>\n"
 
     return BLOCK.sub(shown, markdown)
 
