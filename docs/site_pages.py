@@ -215,7 +215,7 @@ def command_pages() -> Iterator[tuple[str, str]]:
 def _helps(group: TyperGroup, context: Any) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for name, command in group.commands.items():
         inner = command.context_class(
-            command, info_name=name, parent=context, terminal_width=100, max_content_width=100
+            command, info_name=name, parent=context, terminal_width=84, max_content_width=84
         )
         if isinstance(command, TyperGroup):
             for words, text, sentence in _helps(command, inner):
