@@ -293,7 +293,23 @@ def on_config(config: Any) -> Any:
     PAGES = generated_pages()
     written = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     config.nav = _filled(config.nav, [*PAGES, *sorted(written - set(PAGES))])
+    _add_others(config.nav, sorted(written - set(_pages_of(config.nav))))
     return config
+
+
+def _pages_of(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    for inner in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from _pages_of(inner)
+
+
+def _add_others(nav: list[dict[str, Any]], uris: list[str]) -> None:
+    """A page that the navigation does not name goes with those of its folder, or of the reference."""
+    parts = {title: inner for part in nav for title, inner in part.items()}
+    for uri in uris:
+        folder = uri.partition("/")[0].capitalize()
+        parts[folder if folder in parts else "Reference"].append(uri)
 
 
 PAGES: Mapping[str, str] = {}
