@@ -109,8 +109,9 @@ def network_table(formulas: str) -> str:
 
 def licence_table(formulas: str) -> str:
     """Every dataset with its licence and where it comes from."""
+    base = formulas.removesuffix("formulas.md")
     rows = (
-        (f"[`{name}`](../../data/{name}.md)", one.about, one.licence, " ".join(one.source.split()))
+        (f"[`{name}`]({base}data/{name}.md)", one.about, one.licence, " ".join(one.source.split()))
         for name, one in DATASETS.items()
     )
     return table("name|what|licence|source", rows)
@@ -305,7 +306,7 @@ def _pages_of(nav: Any) -> Iterator[str]:
 
 
 def _add_others(nav: list[dict[str, Any]], uris: list[str]) -> None:
-    """A page that the navigation does not name goes with those of its folder, or of the reference."""
+    """A page that the menu does not name goes with those of its folder, or to the reference."""
     parts = {title: inner for part in nav for title, inner in part.items()}
     for uri in uris:
         folder = uri.partition("/")[0].capitalize()

@@ -447,7 +447,7 @@ def dataset_law(name: str) -> None:
 
 
 def source_law(name: str) -> None:
-    """Label sets by different names; without a folder of data sets a sentence, or data."""
+    """Label sets by different names; without a folder of datasets a sentence, or data."""
     source = SOURCES[name]
     assert len(set(source.labels)) == len(source.labels)
     if name in ("digits", "worlds"):
@@ -712,8 +712,8 @@ REGISTRIES: dict[str, Registry] = {
         lambda entry: first_sentence(entry.apply),
         lambda entry: [(entry.apply, ("picture", "strength", "rng"))],
     ),
-    "data set": Registry(DATASETS, dataset_law, find_dataset, lambda entry: entry.about),
-    "data set of pictures": Registry(
+    "dataset": Registry(DATASETS, dataset_law, find_dataset, lambda entry: entry.about),
+    "dataset of pictures": Registry(
         PICTURES, picture_law, lambda name: load_pictures(name, split=None)
     ),
     "form of answer": Registry(
@@ -804,7 +804,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
     "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
-    "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
+    "subsets": (SUBSETS, "parts of the page of one dataset, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""
 
