@@ -157,8 +157,7 @@ def test_caption_says_items_people_seeds_and_interval() -> None:
     basis = Basis(True, items=1, seeds=(3,), interval="items", people=2)
 
     assert basis.sentence() == (
-        "n = 1 item; 2 simulated annotators; 1 seed (3); bars and bands: 95 % interval over items. "
-        "Simulated annotators, not people."
+        "n = 1 item; 2 simulated annotators; 1 seed (3); bars and bands: 95 % interval over items."
     )
 
 
@@ -170,7 +169,7 @@ def test_simulated_worlds_are_not_called_annotators() -> None:
     drawing = finish_drawing("w", "Worlds", "What.", figure=figure, table=table, basis=basis)
     page = render(Page("t", sections=(Section("s", blocks=(drawing,)),)))
 
-    assert drawing.caption == "What. 3 seeds (0 to 2). Simulated worlds, not people."
+    assert drawing.caption == "What. 3 seeds (0 to 2)."
     assert "simulated worlds" in drawing.svg
-    assert "Simulated worlds. What is marked" in page
+    assert "Simulated worlds: these numbers" in page
     assert "annotators" not in page

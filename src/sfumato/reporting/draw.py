@@ -42,7 +42,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 SMALL, SIZE = 8.0, 9.0
-PNG_DPI = 160
+PNG_DPI = 200
 FONT = "'DejaVu Sans'"
 FONTS = f"{FONT}, Verdana, Arial, sans-serif"
 
@@ -75,10 +75,7 @@ class Basis:
             parts.append(seeds_text(self.seeds))
         if self.interval:
             parts.append(f"bars and bands: 95 % interval over {self.interval}")
-        text = "; ".join(parts) + "." if parts else ""
-        if self.simulated:
-            text = f"{text} Simulated {self.made}, not people.".lstrip()
-        return text
+        return "; ".join(parts) + "." if parts else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +92,8 @@ class Drawing:
     whole."""
     simulated: bool
     made: Made = "annotators"
+    per_panel: int = 1
+    """Axes that belong together, where a page may show a figure in parts; 0: it may not."""
 
     @cached_property
     def svg(self) -> str:
@@ -157,7 +156,7 @@ def panels(
 
     columns = min(columns, amount)
     rows = -(-amount // columns)
-    width = width or (5.4 if columns == 1 else 7.2)
+    width = width or (4.4 if columns == 1 else 7.2)  # a panel fits a phone
     figure = Figure(figsize=(width, rows * height), layout="constrained", facecolor="white")
     figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # type: ignore[union-attr,call-arg]
     grid = figure.add_gridspec(rows, columns)
@@ -182,7 +181,14 @@ def dress(axes: Axes) -> None:
 
 
 def finish_drawing(
-    name: str, title: str, caption: str, *, figure: Figure, table: pl.DataFrame, basis: Basis
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    figure: Figure,
+    table: pl.DataFrame,
+    basis: Basis,
+    per_panel: int = 1,
 ) -> Drawing:
     """The drawing, marked where it is simulated, with n, seeds and interval in the caption."""
     if basis.simulated:
@@ -198,7 +204,48 @@ def finish_drawing(
     if "simulated" not in table.columns:  # rows may know it each for themselves
         table = table.with_columns(simulated=pl.lit(basis.simulated))
     text = " ".join(part for part in (caption, basis.sentence()) if part)
-    return Drawing(name, title, text, figure, table, basis.simulated, basis.made)
+    return Drawing(name, title, text, figure, table, basis.simulated, basis.made, per_panel)
+
+
+def panel_boxes(drawing: Drawing) -> list[tuple[float, float, float, float]]:
+    """Where the panels of a figure lie in its SVG: left, top, width and height in points.
+
+    Empty where it has one panel, or several bars of colours; one that all panels share comes last.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure, each = drawing.figure, drawing.per_panel
+    bars = sum(axes.get_label() == "<colorbar>" for axes in figure.axes)
+    if not each or bars > 1 or len(figure.axes) - bars <= each:
+        return []
+    assert drawing.svg  # drawn, and so laid out
+    scale, top = 72 / figure.dpi, figure.get_figheight() * 72
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    parts = [Bbox.union(boxes[at : at + each]) for at in range(0, len(boxes), each)]  # type: ignore[arg-type]
+    return [
+        (
+            box.x0 * scale - 2,
+            top - box.y1 * scale - 2,
+            box.width * scale + 4,
+            box.height * scale + 4,
+        )
+        for box in parts
+    ]
+
+
+SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖"}
+"""Markers as they can stand in a line of text."""
+
+
+def legend_entries(drawing: Drawing) -> list[tuple[str, str, str]]:
+    """What the legend of a figure names: a sign, its colour and the name."""
+    entries = []
+    for legend_ in drawing.figure.legends:
+        for handle, text in zip(legend_.legend_handles, legend_.get_texts(), strict=True):
+            sign = SIGNS.get(str(handle.get_marker()), "┄")  # type: ignore[union-attr]
+            colour = str(handle.get_color()).replace(INK, "var(--ink)")  # type: ignore[union-attr]
+            entries.append((sign, colour, text.get_text().replace("\\$", "$")))
+    return entries
 
 
 def save(drawing: Drawing, folder: Path) -> list[Path]:
@@ -401,11 +448,11 @@ def line(
             assert_never(interval)
 
 
-def name_rows(axes: Axes, names: Sequence[str], *, shown: bool = True, width: int = 30) -> None:
+def name_rows(axes: Axes, names: Sequence[str], *, width: int = 30) -> None:
     """One row a name, the first on top."""
     axes.set_yticks(range(len(names)), [written(name, width) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0, labelleft=shown)
+    axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
 
 

@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ from sfumato.reporting.page import (
     markdown_table,
     render_markdown,
 )
+from sfumato.reporting.text import condition_words
 from sfumato.scores import Estimate
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.pages import study_page
-from sfumato.studies.sections.trained import condition_words
 from sfumato.studies.study import SIZES, read_study, shipped_names
 from sfumato.studies.verdicts import CONTROL_ANSWERS, VERDICTS, counts_text
 
@@ -109,7 +110,7 @@ def result_page(run: RunFolder) -> Page:
     }
     rows = pl.DataFrame({"this run": list(facts), "": list(facts.values())})
     first = Section("How it was run", "", (Text(command), Table("This run", rows)))
-    return Page(page.title, page.subtitle, page.summary, (first, *page.sections), page.how)
+    return replace(page, sections=(first, *page.sections))
 
 
 def run_size(run: RunFolder) -> str:
