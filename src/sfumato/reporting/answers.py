@@ -477,11 +477,6 @@ def _agreement(found: _Answers) -> Iterator[Block]:
     pairs = between_pairs(found.crowd, most=MOST_PEOPLE)
     if pairs.is_empty():
         return
-    drawn = pairs.drop_nulls("same")
-    if len(drawn) > 1:
-        yield figures.pair_map(
-            drawn, Basis(found.simulated), value="same", text="share of the same choice"
-        )
     shown = pairs.sort("same", "first", "second", nulls_last=True).head(MOST_PEOPLE)
     table = shown.select(
         "first",
