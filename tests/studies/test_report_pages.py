@@ -58,8 +58,8 @@ def planted(folder: Path) -> RunFolder:
                 )
             for second in arms[1:]:
                 value = scores["soft"] - scores[second]
-                ends = {"low": value - 0.004, "high": value + 0.004}
-                rows.append(replace(blank, arm="soft", second=second, value=value, **ends))
+                apart = replace(blank, arm="soft", second=second, value=value)
+                rows.append(replace(apart, low=value - 0.004, high=value + 0.004))
     folder.mkdir()
     Estimates.of(rows).write(folder / "estimates.parquet")
     info = {"versions": {}, "simulated": True, "missing": [], "fingerprint": "ab"}

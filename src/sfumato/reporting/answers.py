@@ -225,8 +225,8 @@ def _same_choice(found: _Answers) -> Mapping[str, Any] | None:
 def _disputed_text(found: _Answers) -> str:
     several, disputed = int((found.spread.answers > 1).sum()), int(found.spread.disputed.sum())
     return (
-        f"People disagree on {disputed:,} of {several:,} items that two or more answered, "
-        f"{disputed / several:.0%} of them."
+        f"People disagree on {disputed:,} of {several:,} items that two or more answered "
+        f"({disputed / several:.0%})."
     )
 
 

@@ -260,7 +260,9 @@ def _ranked_lead(found: Evaluation, main: Contrast) -> Lead:
             f"{main.head.second}."
         )
     question = "Which model is closest to people?"
-    return _with_basis(found, question, answer, chart, main.behind(), main.rows)
+    return _with_basis(
+        found, question, answer, chart, f"The difference is {main.behind()}", main.rows
+    )
 
 
 def _with_basis(

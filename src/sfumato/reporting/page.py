@@ -137,10 +137,10 @@ class Chart:
 
     @property
     def ticks(self) -> list[tuple[str, str]]:
-        """Places and texts of round numbers on the scale, five at most."""
+        """Places and texts of round numbers on the scale, seven at most."""
         low, high = self.scale
         step = 10.0 ** math.floor(math.log10((high - low) / 5))
-        step *= next(each for each in (1, 2, 5, 10) if (high - low) / (each * step) <= 5)
+        step *= next(each for each in (1, 2, 5, 10) if (high - low) / (each * step) <= 6)
         first = math.ceil(low / step - 1e-9)
         marks = [step * at for at in range(first, math.floor(high / step + 1e-9) + 1)]
         return [(self.at(mark), f"{mark:,.10g}") for mark in marks]

@@ -316,7 +316,8 @@ class Contrast:
         for one, both in zip(self.rows, pairs, strict=True):
             name = f"{one.network} " if len(self.rows) > 1 else ""
             scores = f" ({number(both[0].value)} against {number(both[1].value)})" if both else ""
-            test = "" if one.p is None else f", p = {one.p:.2g} by {one.test or 'an unnamed test'}"
+            alone = len(self.rows) == 1 and one.p is not None
+            test = f", p = {one.p:.2g} by {one.test or 'an unnamed test'}" if alone else ""
             ends = interval(one.low, one.high) or "(no interval)"
             told.append(f"{name}{signed_number(one.value)} {ends}{test}{scores}")
         return f"{'; '.join(told)}. {basis_text(self.rows)}"

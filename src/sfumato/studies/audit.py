@@ -655,59 +655,65 @@ def draw_audit(audited: Audit, folder: Path, *, title: str = "Audit") -> Path:
 
 
 def audit_page(audited: Audit, *, title: str = "Audit") -> Page:
-    """The audit as a page: what to ask first, the first finding of each part, then all of it."""
+    """The audit as a page: what to ask first, the first findings of each part, then all of it."""
     parts = [
         Section(part, "\n\n".join(one.text for one in findings), tuple(BLOCKS[part](audited)))
         for part, findings in audited.findings.items()
     ]
     remarks = tuple(Text(remark) for remark in audited.remarks)
-    first = [
-        findings[0] for part, findings in audited.findings.items() if part != INTEREST and findings
+    told = [
+        (at, one)
+        for part, findings in audited.findings.items()
+        for at, one in enumerate(each for each in findings if each.kind != "caution")
+        if part != INTEREST
     ]
-    lead = _lead(audited)
+    told.sort(key=lambda pair: pair[0])  # the first of every part, then the second
     return Page(
         title,
-        lead,
-        findings=tuple(first)[:6],
+        _lead(audited),
+        findings=tuple(one for _, one in told[:MOST_FINDINGS]),
         sections=tuple(parts),
         appendix=(Section("Remarks", "", remarks),) if remarks else (),
         how=Origin(provenance=audited.provenance),
     )
 
 
+MOST_FINDINGS = 6
+
+
 def _lead(audited: Audit) -> Lead:
     """What the files must be asked first: labels that differ, spread labels, or copied pictures."""
     told = [one for findings in audited.findings.values() for one in findings]
     against = [one.text for one in told if one.kind == "caution"]
+    tied = _about_all(audited, "modes_tied")
+    if tied is not None and tied.value:
+        against.append(
+            f"On {tied.value:,.0f} items people's most frequent answers tie; the first counts."
+        )
     if audited.simulated:
         against.insert(0, "Simulated people or models are behind these numbers.")
     answer, chart, behind = next(
         (found for make in (_shift_lead, _strata_lead, _copies_lead) if (found := make(audited))),
-        (told[0].text if told else "Nothing that the files hold can be asked yet.", None, []),
+        (told[0].text if told else "Nothing that the files hold can be asked yet.", None, None),
     )
-    people = audited.sheet is not None
-    basis = [
-        f"{metric_words(one.metric).title.capitalize()} {sections.percent(one)}, 95 % interval "
-        f"over {count(one.items, 'item')}."
-        for one in behind
-        if one.low is not None
-    ]
-    basis += [one.text for one in audited.findings.get("People", ())[1:3] if one.kind == "found"]
-    path = (f"labels of {count(behind[0].items, 'item')}", "the files given") if behind else ()
+    basis = []
+    if behind is not None and behind.low is not None:
+        share = f"{metric_words(behind.metric).title.capitalize()}: {sections.percent(behind)}"
+        basis.append(f"{share}, with the 95 % interval over {count(behind.items, 'item')}.")
+    basis += [one.text for one in audited.findings.get("People", ())[2:3]]
+    path = ("the labels", "the files given") if behind is not None else ()
     return Lead(
-        "What is known about these labels before anything is trained?"
-        if people
-        else "What is known about these files before anything is trained?",
+        "What do these files tell before anything is trained?",
         answer,
         chart,
         tuple(basis),
         (*dict.fromkeys(against), "Nothing was trained: what the labels are worth is open."),
-        Origin(meaning_of(behind), audited.provenance, path=path),
+        Origin(meaning_of([behind] if behind else []), audited.provenance, path=path),
     )
 
 
-LeadParts = tuple[str, Chart | None, list[Estimate]]
-"""The answer, its picture, and the estimates it tells."""
+LeadParts = tuple[str, Chart | None, Estimate | None]
+"""The answer, its picture, and the estimate it tells."""
 
 
 def _about_all(audited: Audit, metric: str, stratum: str = "all") -> Estimate | None:
@@ -724,7 +730,7 @@ def _shift_lead(audited: Audit) -> LeadParts | None:
         f"The original label is not people's most frequent answer on {differ.value:,.0f} of "
         f"{same.items:,} items."
     )
-    return answer, _strata_chart(audited), [same]
+    return answer, _strata_chart(audited), same
 
 
 def _strata_lead(audited: Audit) -> LeadParts | None:
@@ -733,7 +739,7 @@ def _strata_lead(audited: Audit) -> LeadParts | None:
     if share is None:
         return None
     answer = f"{share.value:.0%} of the {share.items:,} labels are spread over several classes."
-    return answer, _strata_chart(audited), [share]
+    return answer, _strata_chart(audited), share
 
 
 def _strata_chart(audited: Audit) -> Chart | None:
@@ -769,7 +775,7 @@ def _copies_lead(audited: Audit) -> LeadParts | None:
     )  # fmt: skip
     exact = max(found, key=lambda one: one.value)
     answer = f"{exact.value:,.0f} of {every.value:,.0f} pictures are there twice."
-    return answer, Chart("Pictures that are there twice", bars, "", True, 1.0), [exact]
+    return answer, Chart("Pictures that are there twice", bars, "", True, 1.0), exact
 
 
 def _table_blocks(*names: str) -> Callable[[Audit], Iterable[Block]]:

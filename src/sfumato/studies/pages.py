@@ -302,7 +302,8 @@ def _scores_chart(run: RunFolder, main: Contrast) -> Chart:
 def _how_sure(run: RunFolder, main: Contrast) -> Iterator[str]:
     head = main.head
     clear = sum(verdict(one) in ("lower", "higher") for one in main.rows)
-    where = f" in {spelt(clear)} of {spelt(len(main.rows))} networks" if len(main.rows) > 1 else ""
+    every = "all" if clear == len(main.rows) else f"{spelt(clear)} of"
+    where = f" in {every} {spelt(len(main.rows))} networks" if len(main.rows) > 1 else ""
     told = f"excludes zero{where}" if clear else "includes zero"
     least = f"the smallest, with {head.network}," if len(main.rows) > 1 else "it"
     yield (
