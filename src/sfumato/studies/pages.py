@@ -47,9 +47,7 @@ from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
-SECTIONS: dict[str, SectionMaker] = {
-    "claims": trained.claims,
-    "leaderboard": trained.leaderboard,
+OF_MIXES: dict[str, SectionMaker] = {
     "whose_answers": mixed_answers.whose_answers,
     "mixes_seen": mixed_answers.mixes_seen,
     "single_mixes": mixed_answers.single_mixes,
@@ -58,20 +56,17 @@ SECTIONS: dict[str, SectionMaker] = {
     "repeats": mixed_answers.repeats,
     "half_and_half": mixed_answers.half_and_half,
     "other_classes": mixed_answers.other_classes,
-    "curves": trained.curves,
-    "softness": trained.softness,
-    "ladder": trained.ladder,
-    "scores": trained.scores,
-    "robustness": audit.robustness,
-    "calibration": audit.calibration,
-    "modes": audit.modes,
-    "single_items": audit.single_items,
+}
+OF_WORLDS: dict[str, SectionMaker] = {
     "recovered": worlds.recovery,
     "dimensionality": worlds.dimensionality,
     "wrong_answers": worlds.wrong_answers,
     "sparsity": worlds.sparsity,
     "preferences": worlds.preferences,
     "losses": worlds.least_losses,
+    "simulated": worlds.simulation_words,
+}
+APPENDIX: dict[str, SectionMaker] = {
     "arms": trained.arms,
     "tracking": trained.tracking,
     "attacks": trained.attacks,
@@ -80,43 +75,30 @@ SECTIONS: dict[str, SectionMaker] = {
     "doubt": audit.doubt,
     "learning": audit.learning,
     "pictures": audit.pictures,
-    "simulated": worlds.simulation_words,
+}
+"""Sections that only those look for who want to know more."""
+
+SECTIONS: dict[str, SectionMaker] = {
+    "claims": trained.claims,
+    "leaderboard": trained.leaderboard,
+    **OF_MIXES,
+    "curves": trained.curves,
+    "softness": trained.softness,
+    "ladder": trained.ladder,
+    "scores": trained.scores,
+    "robustness": audit.robustness,
+    "calibration": audit.calibration,
+    "modes": audit.modes,
+    "single_items": audit.single_items,
+    **OF_WORLDS,
+    **APPENDIX,
 }
 """All sections in the order in which a report has them."""
 
-APPENDIX = (
-    *("arms", "tracking", "attacks", "agreement", "confidence", "doubt", "learning", "pictures"),
-    "simulated",
-)
-"""Sections that only those look for who want to know more."""
-
 OF_MEASURE: dict[str, str] = {
     "leaderboard": "rescore",
-    **dict.fromkeys(
-        (
-            "whose_answers",
-            "mixes_seen",
-            "single_mixes",
-            "class_pairs",
-            "mixes_confidence",
-            "repeats",
-            "half_and_half",
-            "other_classes",
-        ),
-        "mixed_answers",
-    ),
-    **dict.fromkeys(
-        (
-            "simulated",
-            "recovered",
-            "dimensionality",
-            "wrong_answers",
-            "sparsity",
-            "preferences",
-            "losses",
-        ),
-        "worlds",
-    ),
+    **dict.fromkeys(OF_MIXES, "mixed_answers"),
+    **dict.fromkeys(OF_WORLDS, "worlds"),
 }
 """Sections of one kind of study, and the measure that such a study has; others are not asked for
 them. All other sections look for themselves whether there is something for them."""
@@ -321,18 +303,18 @@ def _people(run: RunFolder) -> str:
     """Whose answers the labels are, with how many there are where that is known."""
     kind = "simulated annotator" if run.simulated else "annotator"
     if run.judgments_file.is_file():
-        answers = pl.scan_parquet(run.judgments_file).select(
-            pl.len().alias("answers"), people=pl.col("annotator").n_unique()
-        )
-        amount, people = answers.collect().row(0)
-        return f"{count(amount, 'answer')} of {count(people, kind)}"
-    name = f"labels/{_against(run).replace('/', '-')}.parquet"
-    if (run.folder / name).is_file():
+        answers = pl.read_parquet(run.judgments_file, columns=["annotator"])["annotator"]
+        return f"{count(len(answers), 'answer')} of {count(answers.n_unique(), kind)}"
+    if _labels_file(run).is_file():
         labels = run.label_set(_against(run))
         amount = int(labels.weight.sum())
         if amount > len(labels):
             return f"{count(amount, 'answer')} about {count(len(labels), 'item')}"
     return "simulated annotators" if run.simulated else "people's answers"
+
+
+def _labels_file(run: RunFolder) -> Path:
+    return run.folder / "labels" / f"{_against(run).replace('/', '-')}.parquet"
 
 
 def _origin(run: RunFolder, rows: Sequence[Estimate]) -> Origin:
@@ -341,14 +323,15 @@ def _origin(run: RunFolder, rows: Sequence[Estimate]) -> Origin:
 
 def _path(run: RunFolder) -> tuple[str, ...]:
     """From a score back to people."""
-    steps = []
-    trainings = run.folder / "trainings.parquet"
-    if trainings.is_file():
-        amount = pl.scan_parquet(trainings).select(pl.len()).collect().item()
-        steps.append(f"predictions of {count(amount, 'network')}")
-    name = f"labels/{_against(run).replace('/', '-')}.parquet"
-    if (run.folder / name).is_file():
-        steps.append(f"labels of {count(len(run.label_set(_against(run))), 'item')}")
+    files = (
+        ("predictions of {}", "network", run.folder / "trainings.parquet"),
+        ("labels of {}", "item", _labels_file(run)),
+    )
+    steps = [
+        words.format(count(pl.scan_parquet(path).select(pl.len()).collect().item(), thing))
+        for words, thing, path in files
+        if path.is_file()
+    ]
     return (*steps, _people(run))
 
 

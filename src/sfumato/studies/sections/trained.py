@@ -11,7 +11,7 @@ from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.figures import trade_off
-from sfumato.reporting.page import Block, Origin, Section, Table
+from sfumato.reporting.page import Block, Origin, Section, Table, score_table
 from sfumato.reporting.text import BOTH, condition_words, number, with_ends
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
@@ -387,11 +387,11 @@ def softness(run: RunFolder) -> Section | None:
     if not crossed or not len(shown):
         return None
     blocks: list[Block] = [
-        Table(
-            f"{metric_words(metric).title.capitalize()}: learnt in rows, tested in columns",
-            _crossed_rows(shown, metric),
-            caption="Means over seeds with 95 % intervals (Student's t).",
-            simulated=bool(shown.table["simulated"].any()),
+        score_table(
+            list(shown.filter(metric=metric)),
+            rows=("arm", "network"),
+            columns="against",
+            title=f"{metric_words(metric).title.capitalize()}: learnt in rows, tested in columns",
         )
         for metric in SHOWN
     ]
@@ -410,20 +410,6 @@ def softness(run: RunFolder) -> Section | None:
         f"{', '.join(f'{arm} {number(value)}' for arm, value in soft.items())}."
     )
     return Section("Learnt and tested", text, tuple(blocks))
-
-
-def _crossed_rows(shown: Estimates, metric: str) -> pl.DataFrame:
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for one in shown.filter(metric=metric):
-        text = with_ends(one)
-        rows.setdefault((one.arm, one.network), {})[one.against] = text
-    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    return pl.DataFrame(
-        [
-            {"learnt": arm, "network": network, **{name: row.get(name, "") for name in columns}}
-            for (arm, network), row in rows.items()
-        ]
-    )
 
 
 def _against_entropy(mine: Estimates, soft: dict[str, float]) -> Drawing:
