@@ -66,6 +66,9 @@ COMMANDS: dict[str, CommandEntry] = {
     "evaluate": CommandEntry(
         "sfumato.cli.evaluate:evaluate", LEARNING, "Score stored predictions against people."
     ),
+    "cover": CommandEntry(
+        "sfumato.cli.evaluate:cover", LEARNING, "Make sets of classes that hold people's answers."
+    ),
     "audit": CommandEntry(
         "sfumato.cli.audit:audit",
         LEARNING,
