@@ -9,11 +9,13 @@ legend, reference lines.
 
 from __future__ import annotations
 
+import html
 import io
+import json
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.reporting.text import count, seeds_text
+from sfumato.reporting.text import count, interval, number, seeds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +106,7 @@ class Drawing:
         settings = {"svg.hashsalt": self.name, "svg.fonttype": "none"}
         metadata = {"Date": None, "Title": self.title}
         text = _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
-        return _with_plain_ids(text)
+        return _with_tips(_with_plain_ids(text))
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
@@ -305,6 +307,39 @@ def _with_plain_ids(text: str) -> str:
     return re.sub(r'(url\(#|id=")(p[0-9a-f]{10})\b', plain, text)
 
 
+def _tips(part: pl.DataFrame, value: Numbers) -> str:
+    """What a reader sees who points at a mark, as the name of the marks: one text each."""
+    named = [each for each in TOLD if each in part.columns]
+    low, high = (values(part, end) if end in part.columns else value for end in ("low", "high"))
+    texts = []
+    for at, row in enumerate(part.select(named).iter_rows()):
+        if np.isfinite(value[at]):  # no mark is drawn for others
+            who = " · ".join(str(each) for each in row if each)
+            ends = interval(float(low[at]), float(high[at])) if low[at] < high[at] else ""
+            texts.append(f"{who}: {number(float(value[at]))} {ends}".strip(": "))
+    return "tips-" + json.dumps(texts).encode().hex()
+
+
+TOLD = ("pair", "arm", "series", "trained_on", "tested_on", "network", "stratum")
+"""Columns that tell marks apart."""
+
+
+def _with_tips(text: str) -> str:
+    """With a title in every mark whose texts stand in the name of its group."""
+    head, *groups_ = re.split(r'id="tips-([0-9a-f]+)"', text)
+    parts = [head]
+    for told, rest in zip(groups_[::2], groups_[1::2], strict=True):
+        titles = iter(json.loads(bytes.fromhex(told)))
+
+        def mark(found: re.Match[str], titles: Iterator[str] = titles) -> str:
+            title = next(titles, None)
+            inside = "" if title is None else f"<title>{html.escape(title)}</title>"
+            return f"{found[1]}>{inside}</use>"
+
+        parts.append('class="marks"' + re.sub(r"(<use [^>]*?)\s*/>", mark, rest))
+    return "".join(parts)
+
+
 def legend_columns(labels: Sequence[str], width: float) -> int:
     """How many legend entries fit beside each other in ``width`` inches."""
     longest = max((len(label) for label in labels), default=1)
@@ -405,7 +440,10 @@ def dots(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, size: flo
     value, low, high = values(part, "value"), values(part, "low"), values(part, "high")
     known = np.isfinite(low) & np.isfinite(high)
     axes.hlines(at[known], low[known], high[known], colors=style.colour, linewidth=1.3)
-    axes.plot(value, at, style.marker, color=style.colour, markersize=size, linestyle="none")
+    (drawn,) = axes.plot(
+        value, at, style.marker, color=style.colour, markersize=size, linestyle="none"
+    )
+    drawn.set_gid(_tips(part, value))
 
 
 def bars(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, height: float) -> None:
@@ -431,9 +469,11 @@ def line(
     part = part.sort(x, maintain_order=True)
     at, height = values(part, x) + aside, values(part, value)
     marker = style.marker if part.height <= 25 else ""
-    axes.plot(
+    (drawn,) = axes.plot(
         at, height, style.dash, marker=marker, color=style.colour, markersize=3.5, linewidth=1.3
     )
+    if marker:
+        drawn.set_gid(_tips(part, np.where(np.isfinite(at), height, np.nan)))
     if not {"low", "high"} <= set(part.columns):
         return
     low, high = values(part, "low"), values(part, "high")

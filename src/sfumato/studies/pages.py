@@ -26,6 +26,8 @@ from sfumato.reporting.page import (
 )
 from sfumato.reporting.text import (
     FOUND_BY,
+    LEAST,
+    REFERENCES,
     Contrast,
     Finding,
     cautions,
@@ -41,6 +43,7 @@ from sfumato.reporting.text import (
 from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
+from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.sections import audit, mixed_answers, trained, worlds
 from sfumato.studies.study import Study
 from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
@@ -103,6 +106,7 @@ OF_MEASURE: dict[str, str] = {
 """Sections of one kind of study, and the measure that such a study has; others are not asked for
 them. All other sections look for themselves whether there is something for them."""
 
+MOST_BARS = 10
 ROWS = "figures/findings.csv"
 """The estimates behind the answer and the findings, beside the page."""
 
@@ -174,7 +178,8 @@ def main_contrast(run: RunFolder) -> Contrast | None:
     named = [
         (one.claim.arm, one.claim.second)
         for one in run.claims
-        if one.claim.second and one.claim.kind == "claim"
+        if one.claim.kind == "claim"
+        and {one.claim.arm, one.claim.second} <= set(run.study.arm_names)
     ]
     scores = clean.scores.filter(metric=metric).table.group_by("arm").agg(pl.col("value").mean())
     values = dict(scores.iter_rows())
@@ -293,7 +298,7 @@ def _how_sure(run: RunFolder, main: Contrast) -> Iterator[str]:
         f"{head.over or 'nothing'}, {paired_words(head.over)}."
     )
     yield (
-        f"{count(head.items, 'tested item')}, {count(len(head.seeds), 'seed')}, "
+        f"{count(head.items, 'tested item')}, {count(len(head.seeds) or 1, 'seed')}, "
         f"{count(len({one.network for one in main.rows}), 'network')}; {_people(run)}."
     )
     yield from _claims_told(run)
@@ -364,44 +369,49 @@ def _warnings(run: RunFolder) -> Iterator[str]:
 def _scored_screen(run: RunFolder, stored: list[Estimate]) -> First:
     """Models that were not compared: who is closest, and what no model can go below."""
     against = _against(run)
-    mine = sorted((one for one in stored if one.against == against), key=lambda one: one.value)
-    best = mine[0]
-    every = trained.clean(run.estimates.scores).filter(against=against)
-    found = references([*mine, *every.filter(metric=("entropy_floor", "class_oracle"))])
+    mine = [one for one in stored if one.against == against and one.arm != ORACLE]
+    mine.sort(key=lambda one: one.value)
+    lines = trained.clean(run.estimates).filter(metric=list(REFERENCES), against=against)
+    found = references([*mine, *lines])
     bars = [
-        Bar(one.arm or one.network, one.value, one.low, one.high, strong=one is best)
-        for one in mine[:12]
+        Bar(one.arm or one.network, one.value, one.low, one.high, strong=one is mine[0])
+        for one in mine[:MOST_BARS]
     ]
+    bars += [Bar(metric_words(one.metric).title, one.value) for one in lines]
+    best = mine[0].arm or mine[0].network
     lead = Lead(
         run.study.title,
-        found[0].text if found else f"The closest to people is {best.arm or best.network}.",
+        next((one.text for one in found), f"The closest to people is {best}."),
         Chart("Cross-entropy to people in nats", tuple(bars), "Lower is better."),
-        (f"{count(best.items, 'item')}; {_people(run)}.", *_claims_told(run)),
-        tuple(_warnings(run)),
-        _origin(run, [best]),
+        (f"{count(mine[0].items, 'item')}; {_people(run)}.", *_claims_told(run)),
+        (*(one.text for one in found if one.way == "worse"), *_warnings(run)),
+        _origin(run, mine[:1]),
     )
     return lead, [*found[1:], *_judged(run)], ""
 
 
 def _claims_screen(run: RunFolder) -> First:
-    """Claims of papers alone: how many hold here."""
+    """Claims of papers alone: how many hold here, and which most clearly."""
     mine = [one for one in run.claims if one.claim.kind == "claim"]
     counted = {name: sum(one.verdict == name for one in mine) for name in VERDICTS}
     tested = len(mine) - counted["not testable here"]
-    answer = f"Of {count(tested, 'claim')} that could be tested, {counted['reproduced']} hold here"
-    if mine:
-        answer += f"; the first is: {mine[0].claim.sentence.rstrip('.')} ({mine[0].answer})"
+    answer = f"{counted['reproduced']} of {count(tested, 'claim')} that could be tested hold here"
+    findings = _judged(run)
+    basis = [*_claims_told(run)]
+    if findings and findings[0].kind == "found":
+        answer += f", most clearly: {findings[0].text.rpartition(':')[0]}"
+        basis.insert(0, findings[0].behind)
     bars = tuple(
         Bar(name, amount, strong=name == "reproduced", text=f"{amount}")
         for name, amount in counted.items()
     )
-    chart = Chart("Claims of the papers, and how they came out here", bars, from_zero=True)
+    title = "Claims of the papers, and how they came out here"
+    chart = Chart(title, bars, from_zero=True) if mine else None
     path = Origin(path=(_people(run),) if run.study.worlds is None else ("simulated worlds",))
-    basis = tuple(found_text(one) + "." for one in mine[:1])
-    lead = Lead(
-        run.study.title, f"{answer}.", chart if mine else None, basis, tuple(_warnings(run)), path
-    )
-    return lead, _judged(run), ""
+    if not mine:
+        answer = run.study.about.partition(". ")[0].rstrip(".")
+    lead = Lead(run.study.title, f"{answer}.", chart, tuple(basis), tuple(_warnings(run)), path)
+    return lead, findings[1:] if len(findings) > LEAST else findings, ""
 
 
 def _claims_told(run: RunFolder) -> Iterator[str]:
@@ -416,7 +426,7 @@ def _judged(run: RunFolder, most: int = 3) -> list[Finding]:
     for name in ("reproduced", "not reproduced"):
         mine = [one for one in run.claims if one.verdict == name and one.found]
         for one in sorted(mine, key=_clearness, reverse=True)[:most]:
-            text = f"{one.claim.sentence} {one.answer.capitalize()}."
+            text = f"{one.claim.sentence.rstrip('.')}: {one.answer}."
             found.append(Finding(text, KINDS[one.verdict], found_text(one) + "."))
     return found
 
