@@ -194,6 +194,8 @@ class Lead:
     against: tuple[str, ...] = ()
     """What speaks against it."""
     how: Origin = field(default_factory=Origin)
+    rows: tuple[Estimate, ...] = ()
+    """The estimates that the answer tells."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,6 +233,12 @@ class Page:
     def drawings(self) -> list[Drawing]:
         """Every figure that has files of its own."""
         return [block for block in self.blocks if isinstance(block, Drawing)]
+
+    @property
+    def rows(self) -> list[Estimate]:
+        """The estimates behind the answer and the findings."""
+        told = [row for one in self.findings for row in one.rows]
+        return [*(self.lead.rows if self.lead else ()), *told]
 
     @property
     def made(self) -> tuple[Made, ...]:

@@ -216,6 +216,7 @@ def _paired_screen(run: RunFolder, main: Contrast) -> First:
         tuple(_how_sure(run, main)),
         tuple(_speaks_against(run, main, findings, everywhere)),
         _origin(run, main.rows),
+        main.rows,
     )
     compared = f"{subject.capitalize()}, compared with {_those(run, second)}:"
     return lead, findings, compared
@@ -386,6 +387,7 @@ def _scored_screen(run: RunFolder, stored: list[Estimate]) -> First:
         (f"{count(mine[0].items, 'item')}; {_people(run)}.", *_claims_told(run)),
         (*(one.text for one in found if one.way == "worse"), *_warnings(run)),
         _origin(run, mine[:1]),
+        found[0].rows if found else tuple(mine[:1]),
     )
     return lead, [*found[1:], *_judged(run)], ""
 
@@ -467,10 +469,7 @@ def write_report(run: RunFolder) -> Path:
     figures.mkdir(exist_ok=True)
     for drawing in page.drawings:
         save(drawing, figures)
-    main = main_contrast(run)
-    behind = [row for one in page.findings for row in one.rows]
-    behind = [*(main.rows if main else ()), *behind]
-    numbers = row_numbers(run.estimates, behind)
+    numbers = row_numbers(run.estimates, page.rows)
     table = run.estimates.table.with_row_index("row")[sorted(set(numbers.values()))]
     seeds = pl.col("seeds").list.eval(pl.element().cast(pl.String)).list.join(" ")
     table.with_columns(seeds).write_csv(run.folder / ROWS)
