@@ -254,10 +254,11 @@ def test_markdown_has_the_same_in_the_same_order() -> None:
     wanted = [
         "# Is soft better?",
         "**soft is better by 0.1.**",
+        "Simulated annotators: these numbers rest on made-up answers, not on people.",
         "| soft | soft | 0.700 | 0.600 to 0.800 |",
         "- 400 items of soft.",
         "- It is soft.",
-        "- Something about soft. (+0.100 [0.050, 0.150])",
+        "- Something about soft. *+0.100 [0.050, 0.150]*",
         "## First soft",
         "## Appendix",
         "### Second",

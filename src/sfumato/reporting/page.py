@@ -250,6 +250,12 @@ class Page:
         )
         return tuple(dict.fromkeys(marked))
 
+    @property
+    def made_text(self) -> str:
+        """The sentence that says so, once on a page."""
+        kinds = " and ".join(self.made)
+        return f"Simulated {kinds}: these numbers rest on made-up answers, not on people."
+
 
 # Turn scores into tables for a reader: values with intervals, and how each was computed.
 
@@ -460,6 +466,8 @@ def _markdown_lead(page: Page) -> Iterator[str]:
     if lead is None:
         return
     yield f"**{lead.answer}**\n"
+    if page.made:
+        yield f"{_folded(page.made_text)}\n"
     if lead.figure is not None:
         yield _markdown_block(lead.figure)
     for title, lines in (
@@ -472,7 +480,7 @@ def _markdown_lead(page: Page) -> Iterator[str]:
 
 
 def _with_behind(one: Finding) -> str:
-    return f"{one.text} ({one.behind.removesuffix('.')})" if one.behind else one.text
+    return f"{one.text} *{one.behind}*" if one.behind else one.text
 
 
 def _markdown_section(section: Section, mark: str) -> list[str]:

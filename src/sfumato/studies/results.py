@@ -78,7 +78,7 @@ def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
     written = []
     for run, page, record in pages:
         name = run.study.name
-        figures = _copy_figures(run, folder)
+        figures = _copy_figures(run, page, folder)
         text, data = folder / f"{name}.md", folder / f"{name}.json"
         told = f"{render_markdown(page, figures=figures)}\n{IDS_MEAN}\n"
         text.write_text(told, encoding="utf-8")
@@ -177,9 +177,9 @@ def _score_record(one: Estimate) -> dict[str, Any]:
     return {**told, "stratum": condition_words(one), "step": one.step, "seeds": len(one.seeds)}
 
 
-def _copy_figures(run: RunFolder, folder: Path) -> list[str]:
+def _copy_figures(run: RunFolder, page: Page, folder: Path) -> list[str]:
     """The first figures of the run, beside its page; those of an earlier run go."""
-    drawn = sorted((run.folder / "figures").glob("*.svg"))
+    drawn = sorted(run.folder / "figures" / f"{each.name}.svg" for each in page.drawings)
     found = [path for begin in FIGURES for path in drawn if path.stem.startswith(begin)]
     chosen = list(dict.fromkeys(found))[:MOST_FIGURES]
     place = folder / "figures" / run.study.name
