@@ -192,5 +192,7 @@ def test_answer_is_the_share_of_pairs_that_say_the_same() -> None:
     assert lead.answer == (
         "Two people who answer about the same item say the same in 44 of 100 cases."
     )
+    # cat 3, dog 4, <frog> 1 of 8 choices
+    assert lead.against[0].endswith("it would be 41 of 100.")
     assert lead.figure is not None
     assert [bar.text for bar in lead.figure.bars] == ["33%", "0%", "33%", "33%"]

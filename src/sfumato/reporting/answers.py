@@ -270,6 +270,13 @@ def _basis_lines(found: _Answers) -> Iterator[str]:
 def _speaks_against(found: _Answers) -> Iterator[str]:
     if found.simulated:
         yield "The answers were made by a program, not by people."
+    if _same_choice(found) is not None:
+        total = counts(found.votes).sum(axis=0)
+        chance = float(((total / total.sum()) ** 2).sum())
+        yield (
+            f"By chance alone, were each class chosen as often as it is, it would be "
+            f"{100 * chance:.0f} of 100."
+        )
     alone = int((found.spread.answers == 1).sum())
     if alone:
         yield f"{count(alone, 'item')} with a single answer: nothing is known of disagreement."
