@@ -22,8 +22,7 @@ from sfumato.items.load import load_items
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import NoAnswers, ReadOptions
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.labels.build import build
-from sfumato.labels.describe import DEFAULT_RECIPE
+from sfumato.labels.build import DEFAULT_RECIPE, build
 from sfumato.labels.files import load_labels as load_label_file
 from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.tables import find_items, read_frame
