@@ -36,8 +36,9 @@ lint: .venv/installed
 	$(BIN)/mypy
 
 bench: .venv/installed-bench
-	$(BIN)/python benchmarks/aggregation.py
+	$(BIN)/python benchmarks/aggregation.py $$SFUMATO_DATA
 	$(BIN)/python benchmarks/million_rows.py
+	$(BIN)/python benchmarks/many_votes.py
 	$(BIN)/python benchmarks/training_speed.py
 	$(BIN)/python benchmarks/gnmds.py
 	$(BIN)/python benchmarks/advice.py

@@ -60,10 +60,9 @@ from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.judgments.statements import ODDITIES
 from sfumato.labels import simulate as simulate_room
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
-from sfumato.labels.build import RECIPES, build
+from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.check import CHECKS, check
-from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate

@@ -31,6 +31,7 @@ _NAMES = {
     "soft_dataset": "sfumato.learn.soft_torch:soft_dataset",
     "soft_scorer": "sfumato.evaluation.scorers:soft_scorer",
     "train": "sfumato.learn.model:train",
+    "view": "sfumato.viewing.server:view",
     "write": "sfumato.labels.verbs:write",
     # what comes out
     "CrowdLabels": "sfumato.labels.labelset:CrowdLabels",

@@ -35,6 +35,7 @@ from sfumato.studies.study import Study as Study
 from sfumato.studies.verbs import audit as audit
 from sfumato.studies.verbs import report as report
 from sfumato.studies.verbs import run as run
+from sfumato.viewing.server import view as view
 
 __version__: str
 __all__ = [
@@ -73,5 +74,6 @@ __all__ = [
     "soft_dataset",
     "soft_scorer",
     "train",
+    "view",
     "write",
 ]

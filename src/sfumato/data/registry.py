@@ -87,6 +87,8 @@ class Dataset(Record):
     """How files without an address came about, where they do not say it themselves."""
     files: tuple[RemoteFile, ...] = ()
     images: ImagesRecord | None = None
+    pictures: str | None = None
+    """``NAME/PART`` of the dataset whose images its items are, where it holds none itself."""
     features: dict[str, tuple[str, str]] = {}
     """By part: the file of features, in place of images, and that of labels."""
     judgments: dict[str, JudgmentsRecord] = {}
