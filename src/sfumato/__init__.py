@@ -17,6 +17,7 @@ _NAMES = {
     "check": "sfumato.labels.check:check",
     "compare": "sfumato.evaluation.models:compare",
     "describe": "sfumato.labels.verbs:describe",
+    "encode": "sfumato.learn.encoders:encode",
     "evaluate": "sfumato.evaluation.models:evaluate",
     "label": "sfumato.labels.verbs:label",
     "load": "sfumato.data:load",

@@ -22,6 +22,7 @@ from sfumato.labels.verbs import label as label
 from sfumato.labels.verbs import simulate as simulate
 from sfumato.labels.verbs import to_labels as read_labels
 from sfumato.labels.verbs import write as write
+from sfumato.learn.encoders import encode as encode
 from sfumato.learn.model import Model as Model
 from sfumato.learn.model import train as train
 from sfumato.learn.soft_targets import SoftTargets as SoftTargets
@@ -58,6 +59,7 @@ __all__ = [
     "check",
     "compare",
     "describe",
+    "encode",
     "evaluate",
     "label",
     "load",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
+from sfumato.items.pictures import ENDINGS, Size, open_files, read_picture, stack_pictures
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step, fingerprint_file
 
@@ -33,7 +33,7 @@ def load_own(
     in colour.
     """
     table = _table(labels_table)
-    names, _, read = open_pictures(path)
+    names, _, read = open_files(path)
     items = table["item"].to_list()
     members = _matched(items, names, table=labels_table, pictures=path)
     images = stack_pictures([read_picture(read, member, path) for member in members], members, size)
@@ -62,7 +62,7 @@ def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint
     """
     if not path.exists():
         raise DataError(f"There is no folder or archive {path}.")
-    names, _, read = open_pictures(path)
+    names, _, read = open_files(path)
     by_name = _by_name(names)
     members = {item: by_name.get(item, []) for item in items}
     found = {item: item if item in fit else fit[0] for item, fit in members.items() if fit}

@@ -1,7 +1,6 @@
 """Turn the name of a data set into what ``datasets.toml`` says of it and where its files are."""
 
 import os
-import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from sfumato.errors import DataError, missing_package
+from sfumato.items.vectors import cache_folder
 from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
 
@@ -197,13 +197,4 @@ def locate(name: str, file: str, folder: Path | None = None) -> Path:
 def data_folder() -> Path:
     """Where data sets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
     named = os.environ.get("SFUMATO_DATA")
-    return Path(named).expanduser() if named else _cache_folder() / "sfumato"
-
-
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return named if named.is_absolute() else Path.home() / ".cache"
+    return Path(named).expanduser() if named else cache_folder() / "sfumato"
