@@ -41,17 +41,12 @@ def as_text(value: Any, where: str) -> str:
             return ""
         case str():
             return value
-        case bool() | int() | float():
-            return str(value)
         case Mapping():
             return _turn(value, where)
         case Sequence():
             return "\n".join(as_text(turn, where) for turn in value)
         case _:
-            raise DataError(
-                f"{where} holds {type(value).__name__}; expected a text, or a conversation as a "
-                "list of turns with speaker and text."
-            )
+            return str(value)
 
 
 def _turn(turn: Mapping[str, Any], where: str) -> str:

@@ -28,8 +28,9 @@ from sfumato.items.vectors import kept_vectors
 from sfumato.names import find
 from sfumato.provenance import Step, fingerprint_file
 
-MOST_TERMS = 10_000
-"""So many of the most frequent pieces of words count in tf-idf, shared out among the fields."""
+MOST_TERMS, FEWEST_TERMS, MOST_NUMBERS = 40_000, 2_000, 40_000_000
+"""So many of the most frequent pieces of words count in tf-idf, shared out among the fields; fewer
+where there are so many texts that their numbers would fill the memory."""
 
 TF_IDF: Mapping[str, Any] = {
     "analyzer": "char_wb",
@@ -64,8 +65,9 @@ class TfIdf:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         terms, rarity = [], []
+        most = max(FEWEST_TERMS, min(MOST_TERMS, MOST_NUMBERS // len(items)))
         for texts in items.contents.T.tolist():
-            vectorizer = TfidfVectorizer(**TF_IDF, max_features=MOST_TERMS // len(items.columns))
+            vectorizer = TfidfVectorizer(**TF_IDF, max_features=most // len(items.columns))
             try:
                 vectorizer.fit(texts)
             except ValueError:  # nobody wrote anything into this field
