@@ -20,7 +20,7 @@ _NAMES = {
     "encode": "sfumato.learn.encoders:encode",
     "evaluate": "sfumato.evaluation.models:evaluate",
     "label": "sfumato.labels.verbs:label",
-    "load": "sfumato.data:load",
+    "load": "sfumato.data:load_set",
     "load_items": "sfumato.items.load:load_items",
     "plan": "sfumato.planning.plans:plan",
     "read": "sfumato.judgments.formats:read",

@@ -1,6 +1,6 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
-from sfumato.data import load as load
+from sfumato.data import load_set as load
 from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError

@@ -60,6 +60,17 @@ class ImagesRecord(Record):
     """How many severities follow each other in a file of corrupted images."""
 
 
+class TextsRecord(Record):
+    """Where the texts, answers and stored predictions of a data set are, and how."""
+
+    kind: Literal["aggrecat", "chaosnli", "judge-bench", "judges", "lewidi", "varierr"]
+    """The decoder that reads them."""
+    parts: dict[str, tuple[str, ...]]
+    """The files of each part: answers first."""
+    rename: dict[str, dict[str, str]] = {}
+    """By part: what answers count as, where the data set's authors count several as one."""
+
+
 class JudgmentsRecord(Record):
     """A file of people's answers."""
 
@@ -87,6 +98,7 @@ class Dataset(Record):
     """How files without an address came about, where they do not say it themselves."""
     files: tuple[RemoteFile, ...] = ()
     images: ImagesRecord | None = None
+    texts: TextsRecord | None = None
     features: dict[str, tuple[str, str]] = {}
     """By part: the file of features, in place of images, and that of labels."""
     judgments: dict[str, JudgmentsRecord] = {}
@@ -119,6 +131,7 @@ class Dataset(Record):
     def locate(self, name: str, folder: Path | None = None) -> Path:
         """Where the file called ``name`` is; a missing one is an error with a remedy."""
         files = {Path(file.path).name: file for file in self.files}
+        files |= {file.path: file for file in self.files}  # names may occur in several folders
         place = self.base(folder) / find(files, name, what=f"file of {self.name}").path
         if not place.exists():
             raise DataError(

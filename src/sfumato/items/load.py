@@ -104,6 +104,8 @@ def load_items(
         return _from_path(Path(source), item, options)
     if isinstance(source, Items):
         return _using(source, options)
+    if isinstance(held := getattr(source, "items", None), Items):  # of a set of texts
+        return _using(held, options)
     if isinstance(source, _ImageSet):
         return _from_set(source, source.images, "images", options)
     if isinstance(source, _FeatureSet):
