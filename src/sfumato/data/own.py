@@ -32,7 +32,7 @@ def load_own(
     ``size`` (height, width) has them resized by Lanczos' filter. They are grey if all are, else
     in colour.
     """
-    table = _table(labels_table)
+    table = read_own_table(labels_table)
     names, _, read = open_files(path)
     items = table["item"].to_list()
     members = _matched(items, names, table=labels_table, pictures=path)
@@ -86,7 +86,8 @@ def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl
     return table
 
 
-def _table(path: Path) -> pl.DataFrame:
+def read_own_table(path: Path) -> pl.DataFrame:
+    """The columns ``item``, ``label`` and ``split`` of a table of one's own, all as text."""
     try:
         table = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -130,7 +130,7 @@ class SentenceModel:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over the weights and the form of the vectors."""
-        return _hash([_model_fingerprint(self._source), len(self.fields)])
+        return _hash([_model_fingerprint(self._source), list(self.fields)])
 
     @property
     def _source(self) -> str:
@@ -154,19 +154,19 @@ class SentenceModel:
                 "for training. Install the same version, or train again."
             )
         texts = _in_fields(items, self)
-        key = _hash([self.fingerprint, texts.tolist()])
-        return _vectors(items, kept_vectors(key, lambda: self._compute(texts), len(items)), self)
-
-    def _compute(self, texts: NDArray[Any]) -> NDArray[np.float32]:
-        different = list(dict.fromkeys(texts.reshape(-1).tolist()))
-        model = _sentence_model(self._source)
-        found = model.encode(different, batch_size=SENTENCE_BATCH, show_progress_bar=False)
+        different = sorted(set(texts.reshape(-1).tolist()))  # the same for any order of items
+        key = _hash([_model_fingerprint(self._source), different])
+        found = kept_vectors(key, lambda: self._compute(different), len(different))
         place = {text: row for row, text in enumerate(different)}
         fields = [found[[place[text] for text in column]] for column in texts.T.tolist()]
         if len(fields) == 2:
             first, second = fields
             fields += [np.abs(first - second), first * second]
-        return np.concatenate(fields, axis=1)
+        return _vectors(items, np.concatenate(fields, axis=1), self)
+
+    def _compute(self, texts: list[str]) -> NDArray[np.float32]:
+        model = _sentence_model(self._source)
+        return model.encode(texts, batch_size=SENTENCE_BATCH, show_progress_bar=False)
 
 
 @dataclass(frozen=True)
