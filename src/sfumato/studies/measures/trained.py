@@ -173,6 +173,8 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
 
 def constant(data: StudyData, predictions: Predictions) -> Findings:
     """Cross-entropy of giving every item the mean label of those that were learnt."""
+    if not predictions.runs:
+        return Findings()
     rng = np.random.default_rng(data.study.seed)
     found: list[Estimate] = []
     learnt = {
@@ -192,7 +194,7 @@ def constant(data: StudyData, predictions: Predictions) -> Findings:
                 source=source_text(labels=human.provenance),
             )
             for row in rows
-            if row.metric == "cross_entropy"
+            if (row.metric, row.against) == ("cross_entropy", "people")
         ]  # fmt: skip
     return Findings(found)
 
