@@ -1,4 +1,4 @@
-"""Turn the files of a data set of texts into items, people's answers and stored predictions.
+"""Turn the files of a dataset of texts into items, people's answers and stored predictions.
 
 ``datasets.toml`` says which files a part is made of and which decoder, one of ``TEXT_DECODERS``,
 reads them.
@@ -38,7 +38,7 @@ class TextSet(ShortRepr):
     """Texts that people judged, with what else was published about them."""
 
     name: str
-    """The data set and its part."""
+    """The dataset and its part."""
     judgments: Judgments
     items: Items | None
     """The texts; None where they are not published."""
@@ -62,7 +62,7 @@ class TextSet(ShortRepr):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which part of a data set is to be decoded."""
+    """Which part of a dataset is to be decoded."""
 
     dataset: Dataset
     record: TextsRecord
@@ -88,7 +88,7 @@ class Wanted:
 
 
 def decode_texts(wanted: Wanted) -> TextSet:
-    """A part of a data set, with its licence and citation."""
+    """A part of a dataset, with its licence and citation."""
     found = TEXT_DECODERS[wanted.record.kind](wanted)
     dataset = wanted.dataset
     several = len(wanted.record.parts) > 1
@@ -156,11 +156,9 @@ def _decode_chaosnli(wanted: Wanted) -> TextSet:
     records = [json.loads(line) for path in answers for line in _lines(path)]
     classes = tuple(INFERENCE.values())
     read_in = [_judgments(read(path, options=ReadOptions(rename=INFERENCE))) for path in answers]
-    judgments = replace(
-        read_in[0],
-        question=replace(read_in[0].question, classes=classes),
-        table=pl.concat([each.table for each in read_in]),
-        remarks=(),
+    judgments = Judgments(
+        replace(read_in[0].question, classes=classes),
+        pl.concat([each.table for each in read_in]),
         provenance=tuple(step for each in read_in for step in each.provenance),
     )
     items = tuple(record["uid"] for record in records)

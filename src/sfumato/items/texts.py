@@ -61,14 +61,14 @@ def _turn(turn: Mapping[str, Any], where: str) -> str:
 
 
 def show_text(fields: Mapping[str, str], longest: int = LONGEST) -> str:
-    """A text in one line: several fields after their names, each cut to its share of the room.
+    """A text: several fields after their names, each cut to its share of the room.
 
     >>> show_text({"premise": "It rains.", "hypothesis": "It is wet."})
     'premise: It rains. · hypothesis: It is wet.'
     >>> show_text({"text": "much too long"}, longest=6)
     'much …'
     """
-    told = {name: " ".join(text.split()) for name, text in fields.items() if text.strip()}
+    told = {name: text for name, text in fields.items() if text.strip()}
     room = longest // max(len(told), 1)
     cut = {
         name: text if len(text) <= room else f"{text[: room - 1]}…" for name, text in told.items()
