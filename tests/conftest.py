@@ -30,10 +30,10 @@ def needs() -> Callable[[str, str], None]:
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of real data sets, or a skip that says why."""
+    """The folder of real datasets, or a skip that says why."""
     named = os.environ.get("SFUMATO_DATA")
     if not named:
-        skip_or_fail("data", "SFUMATO_DATA names no folder of data sets.")
+        skip_or_fail("data", "SFUMATO_DATA names no folder of datasets.")
     folder = Path(named or "")
     if not (folder / "cifar10h").is_dir():
         skip_or_fail("data", f"SFUMATO_DATA ({folder}) holds no folder cifar10h.")

@@ -63,7 +63,7 @@ Quiet = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Original = Annotated[
-    Path | None, typer.Option("--original", help="The data set's own (hard) labels.")
+    Path | None, typer.Option("--original", help="The dataset's own (hard) labels.")
 ]
 Draws = Annotated[int, typer.Option("--draws", help="How often items are resampled.")]
 Logits = Annotated[

@@ -1,4 +1,4 @@
-"""Turn the files that well-known data sets were released as into judgments."""
+"""Turn the files that well-known datasets were released as into judgments."""
 
 import ast
 import json
@@ -46,7 +46,7 @@ from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
 
-# The classes of well-known data sets, in the order of their label numbers.
+# The classes of well-known datasets, in the order of their label numbers.
 
 CIFAR10 = (
     "airplane",
@@ -658,7 +658,7 @@ def read_labelme(path: Path, options: ReadOptions) -> Judgments:
     """Read ``answers.npy``: 2,547 labels of 59 people for 1,000 images, 8 classes.
 
     Items and annotators are called by their row and column, classes by their names in
-    the data set unless the options rename them. ``labels_train.npy`` beside it, when there,
+    the dataset unless the options rename them. ``labels_train.npy`` beside it, when there,
     gives ``gold``.
     """
     answers = load_array(path, dimensions=2)  # (items, annotators)
