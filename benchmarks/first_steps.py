@@ -76,7 +76,7 @@ TASKS = (
         "first running form", bring_pictures, "[elicit]",
         ("sfumato elicit new study --images pictures --classes classes.txt --question top-two",
          "sfumato elicit serve study --port 8927 &"),
-        "for n in $(seq 100); do curl -sf -o form.html http://127.0.0.1:8927/ && break; sleep 0.1;"
+        "for n in $(seq 600); do curl -sf -o form.html http://127.0.0.1:8927/ && break; sleep 0.1;"
         " done; kill %1; grep -q '<html' form.html",
     ),
     Task(

@@ -345,6 +345,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     uri = page.file.src_uri
     if uri in WIDE:
         page.meta["hide"] = WIDE[uri]
+    if uri.startswith("results/") and uri != "results/README.md":
+        page.meta["search"] = {"exclude": True}  # the claims are all on one page
+    elif uri.startswith(("start", "guides/", "concepts/")):
+        page.meta["search"] = {"boost": 2}
     if uri == "formulas.md":
         return re.sub(
             rf"^\| ({CODE.pattern}) \|",
@@ -383,13 +387,17 @@ def _with_drawings(markdown: str, uri: str, config: Any, files: Any) -> str:
     return BLOCK.sub(shown, markdown)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> None:
+    """Note the first sentence of each page for ``llms.txt``."""
+    first = re.search(r"<p>(.*?)</p>", html, re.DOTALL)
+    words = re.sub(r"<[^>]+>", "", first[1] if first else "").split()
+    LISTED[page.url] = f"- [{page.title}]({page.url}): {' '.join(words)[:200]}"
+
+
+LISTED: dict[str, str] = {}
+
+
 def on_post_build(config: Any) -> None:
-    """Write ``llms.txt``: every page with its address and its first sentence."""
-    lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
-    index = json.loads((Path(config.site_dir) / "search" / "search_index.json").read_text("utf-8"))
-    for entry in index["docs"]:
-        if "#" not in entry["location"] and entry["location"]:
-            text = re.sub(r"<[^>]+>", " ", entry["text"])
-            about = " ".join(text.split())[:160]
-            lines.append(f"- [{entry['title']}]({entry['location']}): {about}")
+    """Write ``llms.txt``: every page with its address and how it begins."""
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", "", *LISTED.values()]
     (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

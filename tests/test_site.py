@@ -3,9 +3,9 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -48,15 +48,20 @@ class Links(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
-    began = time.monotonic()
+    began = cpu_seconds()
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT, env={**os.environ, **nowhere, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
-    assert time.monotonic() - began < 180
+    assert cpu_seconds() - began < 180  # of the processor: other tests run beside
     return folder
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @cache
@@ -126,7 +131,7 @@ def test_every_public_name_has_a_page_with_its_docstring(site: Path, name: str) 
 
 def test_language_models_get_a_list_of_all_pages(site: Path) -> None:
     listed = set(re.findall(r"\]\(([^)]+\.html)\)", (site / "llms.txt").read_text("utf-8")))
-    assert listed >= {str(p.relative_to(site)) for p in pages_of(site)} - {"index.html"}
+    assert listed == {str(page.relative_to(site)) for page in pages_of(site)}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +151,8 @@ def test_search_from_a_folder_finds(site: Path, words: str, expected: str) -> No
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "index.html").as_uri())
-        page.locator(".md-search__input").first.fill(words)
+        page.locator(".md-search__input").first.click()
+        page.keyboard.type(words)
         page.wait_for_selector(".md-search-result__link", timeout=20_000)
         found = page.locator(".md-search-result__list").inner_text().lower()
         browser.close()
