@@ -33,6 +33,7 @@ HEAVY_ONLY_IN: dict[str, set[str]] = {
     "sqlalchemy": {"elicit"},
     "sklearn": {"data", "learn"},
     "lightgbm": {"learn"},
+    "sentence_transformers": {"learn"},
     "xgboost": {"learn"},
     "typer": {"cli"},
     "rich": {"cli"},

@@ -40,6 +40,8 @@ from sfumato.evaluation.metrics import METRICS, metric_named
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
 from sfumato.evaluation.trials import SEED_TESTS, paired_over_seeds
+from sfumato.items.items import Items
+from sfumato.items.load import load_items
 from sfumato.judgments.comparisons import (
     COMPARISON_QUESTIONS,
     ComparisonQuestion,
@@ -68,6 +70,7 @@ from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate
 from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
+from sfumato.learn.encoders import ENCODERS, make_encoder
 from sfumato.learn.networks import NETWORKS, build_network
 from sfumato.learn.published import (
     ALPHAS,
@@ -347,6 +350,23 @@ def simulator_law(name: str) -> None:
     assert is_simulated(found.provenance)
     assert all(step in found.provenance for step in labels.provenance)
     assert set(found.table["annotator"]) == {f"simulated-000{place}" for place in (1, 2, 3)}
+
+
+def small_items(encoder: str) -> Items:
+    if encoder == "efficientnet-lite0":
+        return load_items(np.arange(128, dtype=np.uint8).reshape(2, 8, 8))
+    return load_items({"0": "It rains.", "1": "It is wet."})
+
+
+def encoder_law(name: str) -> None:
+    """An item's vector does not depend on what else is encoded."""
+    items = small_items(name)
+    encoder = make_encoder(name, items)
+
+    both, one = encoder.encode(items), encoder.encode(items.take(["1"]))
+
+    assert both.kind == "vectors" and both.ids == items.ids
+    assert np.abs(both["1"] - one["1"]).max() < 1e-5
 
 
 def network_law(name: str) -> None:
@@ -678,6 +698,13 @@ REGISTRIES: dict[str, Registry] = {
         lambda name: build_network(name, classes=3, image_shape=(8, 8, 1), seed=0),
         lambda entry: entry.about,
         lambda entry: [(entry.build, ("classes", "image_shape"))],
+    ),
+    "encoder": Registry(
+        ENCODERS,
+        encoder_law,
+        lambda name: make_encoder(name, small_items(name)),
+        lambda entry: entry.about,
+        lambda entry: [(entry.make, ("items",))],
     ),
     "published recipe": Registry(PUBLISHED, published_law, published_recipe),
     "published mixing": Registry(MIXINGS, mixing_law, published_mixing),

@@ -1,6 +1,6 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
-from sfumato.data import load as load
+from sfumato.data import load_set as load
 from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
@@ -23,6 +23,7 @@ from sfumato.labels.verbs import label as label
 from sfumato.labels.verbs import simulate as simulate
 from sfumato.labels.verbs import to_labels as read_labels
 from sfumato.labels.verbs import write as write
+from sfumato.learn.encoders import encode as encode
 from sfumato.learn.model import Model as Model
 from sfumato.learn.model import train as train
 from sfumato.learn.soft_targets import SoftTargets as SoftTargets
@@ -61,6 +62,7 @@ __all__ = [
     "compare",
     "cover",
     "describe",
+    "encode",
     "evaluate",
     "label",
     "load",

@@ -32,6 +32,7 @@ from sfumato.data.registry import (
     data_folder,
     find_dataset,
 )
+from sfumato.data.texts import TextSet, Wanted, decode_texts
 from sfumato.errors import DataError
 from sfumato.items.pictures import decode_picture
 from sfumato.judgments.formats import Readable, read
@@ -95,6 +96,40 @@ def load(
     return found if items is None else found.take(items)
 
 
+def load_set(
+    name: str, part: str | None = None, folder: Path | None = None, **options: Any
+) -> ImageSet | FeatureSet | TextSet | Readable:
+    """A part of a dataset: its images, texts or features, or else people's answers.
+
+    Texts come as a ``TextSet``: items, people's judgments, published labels, stored predictions,
+    licence and citation. ``part`` may be left out where there is only one, ``options`` are those of
+    ``load`` for images.
+
+    >>> load_set("digits").images.shape
+    (1797, 8, 8, 1)
+    """
+    dataset = find_dataset(name)
+    if dataset.images is not None:
+        return load(name, part, folder, **options)
+    if options:
+        raise DataError(f"{name} holds no images; leave `{next(iter(options))}` out.")
+    if dataset.texts is not None:
+        chosen = _choose(dataset.texts.parts, part, what=f"part of {name}")
+        return decode_texts(Wanted(dataset, dataset.texts, chosen, folder))
+    if dataset.features:
+        return load_features(name, _choose(dataset.features, part, what=f"part of {name}"), folder)
+    return load_judgments(name, part, folder)
+
+
+def load_texts(name: str, part: str | None = None, folder: Path | None = None) -> TextSet:
+    """A part of a dataset of texts, with people's answers; any other set is an error."""
+    found = load_set(name, part, folder)
+    if not isinstance(found, TextSet):
+        known = [other.name for other in DATASETS.values() if other.texts]
+        raise DataError(f"{name} holds no texts. Datasets with texts: {', '.join(known)}.")
+    return found
+
+
 def parts(name: str) -> tuple[str, ...]:
     """The parts of a dataset's images, such as its splits, versions or corruptions.
 
@@ -102,7 +137,8 @@ def parts(name: str) -> tuple[str, ...]:
     ('train', 'valid', 'test')
     """
     dataset = find_dataset(name)
-    return tuple(dataset.images.parts if dataset.images else dataset.features)
+    record = dataset.images or dataset.texts
+    return tuple(record.parts if record else dataset.features)
 
 
 def load_features(name: str, part: str, folder: Path | None = None) -> FeatureSet:

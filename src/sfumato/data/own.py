@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
+from sfumato.items.pictures import ENDINGS, Size, open_files, read_picture, stack_pictures
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step, fingerprint_file
 
@@ -36,8 +36,8 @@ def load_own(
     ``size`` (height, width) has them resized by Lanczos' filter. They are grey if all are, else
     in colour.
     """
-    table = _table(labels_table)
-    names, _, read = open_pictures(path)
+    table = read_own_table(labels_table)
+    names, _, read = open_files(path)
     items = table["item"].to_list()
     members = _matched(items, names, table=labels_table, pictures=path)
     images = stack_pictures([read_picture(read, member, path) for member in members], members, size)
@@ -74,7 +74,7 @@ def match_pictures(path: Path, items: Sequence[str]) -> dict[str, ReadPixels]:
     """
     if not path.exists():
         raise DataError(f"There is no folder or archive {path}.")
-    names, _, read = open_pictures(path)
+    names, _, read = open_files(path)
     by_name = _by_name(names)
     members = {item: by_name.get(item, []) for item in items}
     found = {item: item if item in fit else fit[0] for item, fit in members.items() if fit}
@@ -98,7 +98,8 @@ def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl
     return table
 
 
-def _table(path: Path) -> pl.DataFrame:
+def read_own_table(path: Path) -> pl.DataFrame:
+    """The columns ``item``, ``label`` and ``split`` of a table of one's own, all as text."""
     try:
         table = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -1,7 +1,6 @@
 """Turn the name of a dataset into what ``datasets.toml`` says of it and where its files are."""
 
 import os
-import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from sfumato.errors import DataError, missing_package
+from sfumato.items.vectors import cache_folder
 from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
 
@@ -60,6 +60,17 @@ class ImagesRecord(Record):
     """How many severities follow each other in a file of corrupted images."""
 
 
+class TextsRecord(Record):
+    """Where the texts, answers and stored predictions of a dataset are, and how."""
+
+    kind: Literal["aggrecat", "chaosnli", "judge-bench", "judges", "lewidi", "varierr"]
+    """The decoder that reads them."""
+    parts: dict[str, tuple[str, ...]]
+    """The files of each part: answers first."""
+    rename: dict[str, dict[str, str]] = {}
+    """By part: what answers count as, where the dataset's authors count several as one."""
+
+
 class JudgmentsRecord(Record):
     """A file of people's answers."""
 
@@ -87,6 +98,7 @@ class Dataset(Record):
     """How files without an address came about, where they do not say it themselves."""
     files: tuple[RemoteFile, ...] = ()
     images: ImagesRecord | None = None
+    texts: TextsRecord | None = None
     pictures: str | None = None
     """``NAME/PART`` of the dataset whose images its items are, where it holds none itself."""
     features: dict[str, tuple[str, str]] = {}
@@ -121,6 +133,7 @@ class Dataset(Record):
     def locate(self, name: str, folder: Path | None = None) -> Path:
         """Where the file called ``name`` is; a missing one is an error with a remedy."""
         files = {Path(file.path).name: file for file in self.files}
+        files |= {file.path: file for file in self.files}  # names may occur in several folders
         place = self.base(folder) / find(files, name, what=f"file of {self.name}").path
         if not place.exists():
             raise DataError(
@@ -199,13 +212,4 @@ def locate(name: str, file: str, folder: Path | None = None) -> Path:
 def data_folder() -> Path:
     """Where datasets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
     named = os.environ.get("SFUMATO_DATA")
-    return Path(named).expanduser() if named else _cache_folder() / "sfumato"
-
-
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return named if named.is_absolute() else Path.home() / ".cache"
+    return Path(named).expanduser() if named else cache_folder() / "sfumato"

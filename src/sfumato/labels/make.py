@@ -103,7 +103,12 @@ def make_labels(
     name = settings.aggregate
     if name == "auto":
         name = default_aggregator(built.crowd, predictions)
-    counting = name == "mean" and settings.interval == "none" and predictions is None
+    counting = (
+        name == "mean"
+        and settings.interval == "none"
+        and predictions is None
+        and not settings.options
+    )
     aggregation = (average_votes(built.crowd) if counting else None) or aggregate(
         built.crowd,
         name,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
+from sfumato.items.items import Items
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -47,6 +48,10 @@ class StudyData:
     study: Study
     examples: "Examples | None" = None
     """All images that are learnt or tested."""
+    texts: Items | None = None
+    """All texts, in place of images; every network has an encoder for them."""
+    folds: Mapping[str, Split] = field(default_factory=dict)
+    """Splits that came with the data, by name: several sets, each learnt and tested on its own."""
     labels: Mapping[str, LabelSet] = field(default_factory=dict)
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
     crowds: Mapping[str, CrowdLabels] = field(default_factory=dict)

@@ -19,7 +19,9 @@ from sfumato.learn.networks.blocks import PreActivated
 # Published or measured with the published code: trainable parameters.
 PARAMETERS = {
     "logistic": (28 * 28 + 1) * 10,
+    "linear": (28 * 28 + 1) * 10,
     "simple-ffn": 101_899,
+    "mlp": 101_899,
     "deeper-ffn": 235_275,
     "lenet": 61_791,
     "vgg_15_BN_64": 14_728_266,

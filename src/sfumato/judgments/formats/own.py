@@ -106,6 +106,7 @@ class Fields:
 def typed_fields(table: CodedTable) -> Fields:
     """Check every field of a table with our columns; texts may stand for numbers.
 
+    >>> from sfumato.judgments.coded import encode_table
     >>> row = {"item": ["a"], "answer": ['"cat"'], "seconds": ["3 s"]}
     >>> typed_fields(encode_table(pl.DataFrame(row), ["item", "answer"])).faults
     {0: [Fault(field='seconds', found="'3 s'", expected='a number of seconds')]}

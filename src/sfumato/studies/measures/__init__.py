@@ -10,6 +10,7 @@ from sfumato.studies.measures.modes import modes
 from sfumato.studies.measures.rescore import rescore
 from sfumato.studies.measures.trained import (
     arms,
+    constant,
     gains,
     history,
     ladder,
@@ -33,6 +34,7 @@ MEASURES: dict[str, Measure] = {
     "resonance": resonance,
     "wins": wins,
     "references": references,
+    "constant": constant,
     "arms": arms,
     "history": history,
     "tracking": tracking,

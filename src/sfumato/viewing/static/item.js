@@ -72,7 +72,7 @@ function answers(about, found, choose) {
   return h("section", {}, h("h3", {}, total === 1 ? "1 answer" : `${total.toLocaleString("en")} answers`),
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Answers" },
       h("table", { class: "answers" },
-        h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col", class: name === "Answer" || name === "Person" ? "" : "figure" }, name)))),
         h("tbody", {}, rows))));
 }
 
