@@ -9,7 +9,12 @@ import secrets
 from dataclasses import dataclass
 
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.session.answers import AnyQuestion, question_of
+from sfumato.elicit.session.answers import (
+    AnyQuestion,
+    check_length,
+    longest_answer,
+    question_of,
+)
 from sfumato.elicit.session.screen import ShownQuestion
 
 
@@ -44,6 +49,8 @@ class Collection:
     """The study's own secret; pseudonyms cannot be computed without it."""
     question: AnyQuestion
     asked: ShownQuestion
+    answer_bytes: int
+    """Of the longest answer that the question allows."""
     consent_version: str
     """"not asked" where the study asks for no consent."""
     consent_hash: str
@@ -58,10 +65,13 @@ def collection_of(study: ElicitStudy, key: bytes) -> Collection:
     """Everything that can be worked out once."""
     assert len(key) >= 16, "a key of fewer than 128 bits can be guessed"
     text = "\n\n".join(study.welcome.consent)
+    question = question_of(study)
+    check_length(question)
     return Collection(
         study=study,
         key=key,
-        question=question_of(study),
+        question=question,
+        answer_bytes=longest_answer(question),
         asked=ShownQuestion(
             form=study.form,
             wording=study.wording,

@@ -70,11 +70,12 @@ def make_app(
         words=words,
         webhook_secret=webhook_secret,
     )
-    platform = writer.collection.study.recruiting.platform
+    collection = writer.collection
+    headers = headers_for(collection.study.recruiting.platform)
     return Starlette(
         routes=_routes(service, admin),
         middleware=[
-            Middleware(guard, headers=headers_for(platform)),
+            Middleware(guard, headers=headers, answer_bytes=collection.answer_bytes),
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
         exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},

@@ -111,6 +111,9 @@ def address_key(host: str) -> str:
 
 
 BODY_BYTES = 16 * 1024
+"""Of any request that carries no long answer."""
+RECORD_BYTES = 14 * 1024
+"""Of what a page sends beside an answer: times, events, key."""
 SHORTEST_KEY = 16
 _REVALIDATED = ("/static/", "/texts/")
 _READS = ("GET", "HEAD", "OPTIONS")
@@ -147,8 +150,9 @@ def headers_for(platform: Platform) -> RawHeaders:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
-    """The application behind all these checks."""
+def guard(app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0) -> ASGIApp:
+    """The application behind all these checks; a body has room for an answer of some bytes."""
+    most = max(BODY_BYTES, answer_bytes + RECORD_BYTES)
 
     async def call_guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -165,7 +169,7 @@ def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
 
         try:
             _check_origin(scope)
-            await app(scope, _limited(scope, receive), send_with_headers)
+            await app(scope, _limited(scope, receive, most), send_with_headers)
         except Refusal as error:
             if begun:
                 raise
@@ -228,11 +232,11 @@ def _check_origin(scope: Scope) -> None:
         raise Forbidden("The request comes from another site.")
 
 
-def _limited(scope: Scope, receive: Receive) -> Receive:
+def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     """Refuse a long body by its announced length, or as soon as more has come (S4)."""
     announced = Headers(scope=scope).get("content-length", "0")
-    if not announced.isdecimal() or len(announced) > 9 or int(announced) > BODY_BYTES:
-        raise TooLarge(f"The body is longer than {BODY_BYTES:,} bytes.")
+    if not announced.isdecimal() or len(announced) > 9 or int(announced) > most:
+        raise TooLarge(f"The body is longer than {most:,} bytes.")
     read = 0
 
     async def receive_some() -> Message:
@@ -240,8 +244,8 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             read += len(message.get("body", b""))
-            if read > BODY_BYTES:
-                raise TooLarge(f"The body is longer than {BODY_BYTES:,} bytes.")
+            if read > most:
+                raise TooLarge(f"The body is longer than {most:,} bytes.")
         return message
 
     return receive_some

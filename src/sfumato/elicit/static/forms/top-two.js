@@ -102,11 +102,12 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
   return {
     element,
     read,
+    draft: () => ({ ...value(), none: inputs("second").at(-1).checked }),
     fill(draft) {
       const check = (name, label) => inputs(name)[classes.indexOf(label)]?.toggleAttribute("checked", true);
       check("first", draft.first);
       if (draft.second) check("second", draft.second);
-      else inputs("second").at(-1).toggleAttribute("checked", true);
+      else if (draft.none ?? true) inputs("second").at(-1).toggleAttribute("checked", true);
       for (const label of draft.ruled_out ?? []) check("ruled_out", label);
       for (const name of ["first_percent", "second_percent"]) box(name).value = draft[name] ?? "";
     },
