@@ -24,7 +24,7 @@ def noise(count: int = 4) -> dict[str, Any]:
 def test_fault_01_new_refuses_what_could_not_be_answered(tmp_path: Path) -> None:
     names = [f"{place:04d} {'a very long name ' * 10}end" for place in range(3_000)]
 
-    with pytest.raises(DataError, match="3,000 classes could have .* bytes"):
+    with pytest.raises(DataError, match=r"3,000 classes could have .* bytes"):
         new_study(tmp_path / "s", images=noise(), classes=names, preset="distribution", seed=0)
     assert not (tmp_path / "s").exists()
 

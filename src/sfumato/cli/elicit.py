@@ -142,6 +142,12 @@ def serve(
     proxy: Annotated[
         str | None, typer.Option("--proxy", help="Address of a reverse proxy to be believed.")
     ] = None,
+    per_address: Annotated[
+        int, typer.Option("--per-address", min=1, help="Connections from one address.")
+    ] = 1_000,
+    request_seconds: Annotated[
+        float, typer.Option("--request-seconds", min=1, help="In which a request must be there.")
+    ] = 20,
 ) -> None:
     """Serve a study to the people who answer, until it is stopped."""
     need_packages("starlette", "uvicorn", "jinja2", "argon2", "itsdangerous")
@@ -169,7 +175,15 @@ def serve(
     _tell_address(way_in(folder, address))
     _tell_address(f"Dashboard: {address}admin/ ({key}).")
     factory = f"{__name__}:{make_served_app.__name__}"
-    run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
+    run_server(
+        app if workers == 1 else factory,
+        host=host,
+        port=port,
+        workers=workers,
+        proxy=proxy,
+        per_address=per_address,
+        request_seconds=request_seconds,
+    )
 
 
 @elicit_app.command()

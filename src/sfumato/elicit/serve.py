@@ -17,6 +17,15 @@ from sfumato.elicit.storage import schema
 from sfumato.elicit.storage.backup import check_pages
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.web.app import make_app
+from sfumato.elicit.web.connections import (
+    FILES_KEPT,
+    MOST_CONNECTIONS,
+    PER_ADDRESS,
+    REQUEST_SECONDS,
+    Connections,
+    bounded_protocol,
+    raise_open_files,
+)
 from sfumato.elicit.web.security import Limits
 from sfumato.errors import DataError
 
@@ -72,20 +81,36 @@ def check_workers(workers: int, database: str | None) -> None:
 
 
 def run_server(
-    app: Starlette | str, *, host: str, port: int, workers: int = 1, proxy: str | None = None
+    app: Starlette | str,
+    *,
+    host: str,
+    port: int,
+    workers: int = 1,
+    proxy: str | None = None,
+    per_address: int = PER_ADDRESS,
+    request_seconds: float = REQUEST_SECONDS,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun (R9).
 
     ``app`` is the name of a factory where there are several processes. ``proxy`` is the address
-    of a reverse proxy, whose word about the address of a browser is taken.
+    of a reverse proxy, whose word about the address of a browser is taken. A request must be there
+    within ``request_seconds``; one address may hold ``per_address`` connections.
     """
+    total = min(MOST_CONNECTIONS, max(raise_open_files() - FILES_KEPT, FILES_KEPT))
+    bounds = Connections(
+        total=total,
+        per_address=min(per_address, max(total // 2, 1)),
+        seconds=request_seconds,
+        trusted=tuple((proxy or "").replace(" ", "").split(",")) if proxy else (),
+    )
     settings: dict[str, Any] = {
+        "http": bounded_protocol(bounds),
         "factory": isinstance(app, str),
         "workers": workers,
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": STOP_SECONDS,
         "access_log": False,  # addresses hold the ids of people (S13)
-        "log_level": "warning",
+        "log_level": "error",  # its warnings are about what strangers send
         "server_header": False,
         "proxy_headers": proxy is not None,
         "forwarded_allow_ips": proxy,

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from tests.elicit.page.conftest import NARROW, WIDE, Place, Visitor
 
-LONG = [f"{place:03d} Black throated Blue Warbler of the {place:03d}th wood" for place in range(200)]
+LONG = [f"{place:03d} Black throated Warbler of the {place:03d}th wood" for place in range(200)]
 REFUSAL = {"status": 413, "json": {"error": "The body is too long.", "faults": []}}
 CANNOT_REACH = """() => [...document.querySelectorAll("[data-input]")].filter((input) => {
     input.scrollIntoView({ block: "nearest" });
     const { left, top, width, height } = input.getBoundingClientRect();
     const found = document.elementFromPoint(left + width / 2, top + height / 2);
-    return !(found && (found === input || input.contains(found) || found.closest("label")?.contains(input)));
+    const hits = found && (input.contains(found) || found.closest("label")?.contains(input));
+    return !hits;
 }).map((input) => input.dataset.input)"""
 """Inputs whose middle no mouse can get to, wherever their part of the page is scrolled."""
 
@@ -110,9 +111,12 @@ DRAFTS: dict[str, tuple[str, ...]] = {
     "top-class": ("2", "ArrowRight"),
     "mix": ("ArrowRight",),
 }
-STATE = """() => [...document.querySelectorAll(".answer input, .answer [aria-pressed], .answer output")]
-    .map((one) => [one.type, one.value, one.checked, one.getAttribute("aria-pressed"), one.textContent,
-                   one.classList.contains("unset")])"""
+STATE = """() => [...document.querySelectorAll(
+    ".answer input, .answer [aria-pressed], .answer output"
+)].map((one) => [
+    one.type, one.value, one.checked, one.getAttribute("aria-pressed"), one.textContent,
+    one.classList.contains("unset"),
+])"""
 
 
 @pytest.mark.parametrize("preset", DRAFTS)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.elicit.design.study import Platform
@@ -174,6 +175,8 @@ def guard(app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0) -> ASGIAp
             if begun:
                 raise
             await refusal_reply(error)(scope, receive, send_with_headers)
+        except ClientDisconnect:  # phones do that; there is nobody to answer
+            return
         except Exception as error:
             _log_without_values(scope, error)
             if begun:
