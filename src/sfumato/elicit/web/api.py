@@ -103,7 +103,7 @@ async def let_in(service: Service, request: Request) -> Response:
         study_id=arrival.study_id,
         consent_version=given.consent_version,
         language=given.language or study.language,
-        address=host or None,
+        address=address_key(host) or None,
     )
     return model_reply(EnterReply(token=entered.token, resumed=entered.resumed))
 
