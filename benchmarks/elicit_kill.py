@@ -58,7 +58,7 @@ def make_study(folder: Path, database: str | None) -> None:
     layout = {"trials_per_person": TRIALS, "checks_every": 0, "repeats": 0, "per_class": False}
     new_study(
         folder, images=images, preset="choose-one", classes=CLASSES, per_item=1000, seed=0,
-        welcome=bare, layout=layout, database=database,
+        welcome=bare, layout=layout, recruiting={"entry": "open"}, database=database,
     )  # fmt: skip
 
 

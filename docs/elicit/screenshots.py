@@ -108,7 +108,10 @@ def _study(folder: Path, preset: str, **changes: Any) -> Path:
     digits = demo_digits()
     if PRESETS[preset].form == "top-class":
         changes["options"] = {"subset": ["three", "five", "eight", "nine"]}
-    return demo_study(folder, preset=preset, seed=3, layout=layout, **digits, **changes)
+    recruiting = {"entry": "open", **changes.pop("recruiting", {})}
+    return demo_study(
+        folder, preset=preset, seed=3, layout=layout, recruiting=recruiting, **digits, **changes
+    )
 
 
 @contextmanager

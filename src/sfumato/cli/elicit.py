@@ -7,6 +7,7 @@ import time
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
+from urllib.parse import parse_qs, urlsplit
 
 import typer
 
@@ -24,11 +25,26 @@ if TYPE_CHECKING:
 elicit_app = typer.Typer(help="Ask people: make, run and end a collection of answers.")
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.")]
+
+
+def without_password(address: str | None) -> str | None:
+    """Refuse an address with a password: everybody on the machine would see it."""
+    place = urlsplit(address or "")
+    if place.password or "password" in parse_qs(place.query):
+        raise DataError(
+            "The address of the database holds a password, which others on this machine can read "
+            "in the list of processes; put the address into an environment variable and give "
+            "env:NAME, or the password into a file that PGPASSFILE names."
+        )
+    return address
+
+
 Address = Annotated[
     str | None,
     typer.Option(
         "--database",
-        help="postgresql://… where the answers are stored there and not in the folder.",
+        callback=without_password,
+        help="postgresql://… or env:NAME, where the answers are not in the folder.",
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
@@ -90,12 +106,11 @@ def new(
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
     ] = None,
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://… instead of a file.")
-    ] = None,
+    database: Address = None,
     seed: given.Seed = 0,
 ) -> None:
     """Make a study from a folder of images, a list of labels and a question."""
+    database = database and _address(database)
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
@@ -123,9 +138,7 @@ def serve(
     folder: StudyFolder,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://… instead of the study's file.")
-    ] = None,
+    database: Address = None,
     admin_key_env: Annotated[
         str, typer.Option("--admin-key-env", help="Environment variable with the admin key.")
     ] = "SFUMATO_ADMIN_KEY",
@@ -155,7 +168,7 @@ def serve(
     from sfumato.elicit.web.security import check_address
 
     check_address(host, os.environ.get(admin_key_env) or None)
-    check_workers(workers, database)
+    check_workers(workers, database and _address(database))
     if is_new_key := not os.environ.get(admin_key_env):
         os.environ[admin_key_env] = secrets.token_urlsafe(24)
     os.environ[SERVED] = json.dumps(
@@ -184,6 +197,39 @@ def serve(
         per_address=per_address,
         request_seconds=request_seconds,
     )
+
+
+@elicit_app.command()
+def links(
+    folder: StudyFolder,
+    address: Annotated[
+        str, typer.Option("--address", help="Where the study is served, as https://study.example.")
+    ] = "http://127.0.0.1:8000",
+    people: Annotated[
+        int | None, typer.Option("--people", min=1, help="Make links for so many, with new ids.")
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option("--ids", help="Text file with an id per line.")
+    ] = None,
+) -> None:
+    """Print a link for each person; nobody can make one without the key of the study."""
+    need_packages()
+    from sfumato.elicit.web.platforms import link_for
+
+    if (people is None) == (ids is None):
+        raise typer.BadParameter("Give --people or --ids.")
+    collection = _collection(folder)
+    if collection.study.recruiting.platform != "link":
+        raise DataError(
+            f"People of this study come from {collection.study.recruiting.platform}, which makes "
+            "their addresses itself."
+        )
+    if ids is None:
+        named = [secrets.token_hex(6) for _ in range(people or 0)]
+    else:
+        named = [line.strip() for line in ids.read_text(encoding="utf-8-sig").splitlines()]
+    for person in filter(None, named):
+        typer.echo(link_for(collection, address, person))
 
 
 @elicit_app.command()
@@ -306,7 +352,12 @@ def close(folder: StudyFolder, database: Address = None) -> None:
 def copy(
     folder: StudyFolder,
     to: Annotated[
-        str, typer.Option("--to", help="postgresql://… or sqlite:///FILE, a new database.")
+        str,
+        typer.Option(
+            "--to",
+            callback=without_password,
+            help="postgresql://…, sqlite:///FILE or env:NAME, a new database.",
+        ),
     ],
     database: Address = None,
 ) -> None:
@@ -315,7 +366,7 @@ def copy(
     from sfumato.elicit.storage.backup import copy_collection
     from sfumato.elicit.storage.database import open_database
 
-    contents = copy_collection(_stored(folder, database), open_database(to))
+    contents = copy_collection(_stored(folder, database), open_database(_address(to)))
     _print_contents(contents)
     typer.echo(
         "Both databases hold the same rows. What people answer from now on is only in the old "
@@ -356,13 +407,14 @@ def restore(
 
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
-    from sfumato.elicit.serve import served_app
+    from sfumato.elicit.serve import end_with_parent, served_app
     from sfumato.elicit.web.security import Limits
 
+    end_with_parent()
     wanted = json.loads(os.environ[SERVED])
     return served_app(
         Path(wanted["folder"]),
-        database=wanted["database"],
+        database=wanted["database"] and _address(wanted["database"]),
         webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
         limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
         admin_key=os.environ[wanted["admin_key_env"]],
@@ -377,11 +429,12 @@ def _tell_address(text: str) -> None:
 def way_in(folder: Path, address: str) -> str:
     """The address that leads people in, by where they come from."""
     from sfumato.elicit.design.places import open_study
+    from sfumato.elicit.web.platforms import link_for
 
     recruiting = open_study(folder).recruiting
     match recruiting.platform:
         case "link":
-            return f"Answer yourself: {address}?{recruiting.id_parameter}=me"
+            return f"Answer yourself: {link_for(_collection(folder), address, 'me')}"
         case "prolific":
             ids = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
             named = "&".join(f"{name}={{{{%{name}%}}}}" for name in ids)
@@ -492,7 +545,17 @@ def _stored(folder: Path, address: str | None) -> "Database":
     open_study(folder)
     if address is None and not (folder / DATABASE).is_file():
         raise DataError(f"{folder} holds no {DATABASE}; name its database with --database.")
-    return open_database(address or database_url(folder))
+    return open_database(_address(address) if address else database_url(folder))
+
+
+def _address(text: str) -> str:
+    """The address of a database, which may stand in an environment variable."""
+    name = text.removeprefix("env:")
+    if name == text:
+        return text
+    if not os.environ.get(name):
+        raise DataError(f"The environment variable {name} is not set; it should hold an address.")
+    return os.environ[name]
 
 
 def _collection(folder: Path) -> "Collection":

@@ -1,6 +1,11 @@
 """Run the server of a study until it is told to stop."""
 
+import multiprocessing
+import multiprocessing.connection
+import os
 import secrets
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,7 @@ from sfumato.elicit.live.live import Live
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import schema
-from sfumato.elicit.storage.backup import check_pages
+from sfumato.elicit.storage.backup import check_pages, check_tables
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.web.app import make_app
 from sfumato.elicit.web.connections import (
@@ -53,7 +58,9 @@ def served_app(
         if stored.dialect == "sqlite":
             check_pages(connection, str(stored.path))
         schema.check(connection)
-        schema.check_study(connection, study)
+        if stored.dialect == "sqlite":
+            check_tables(connection, str(stored.path))
+        schema.take_study(connection, study)
     # Nobody may foresee who sees what: the numbers are not from a seed that is written anywhere.
     rng = np.random.default_rng(secrets.randbits(128))
     writer = Writer(stored, collection_of(study, read_key(folder)), rng=rng)
@@ -69,6 +76,19 @@ def served_app(
 def dashboard(writer: Writer, admin_key: str) -> Starlette:
     """The researcher's pages about what a writer stores."""
     return admin_app(writer, Live(writer.database, writer.collection), admin_key=admin_key)
+
+
+def end_with_parent() -> None:
+    """Stop this process when the one that started it dies, so that no worker keeps the port."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="elicit-parent", daemon=True).start()
 
 
 def check_workers(workers: int, database: str | None) -> None:

@@ -168,5 +168,3 @@ def test_fault_24_message_goes_when_the_mistake_is_mended(
         first.check()
     assert status.text_content() == ""
     assert ann.page.locator("[data-fault]").count() == 0
-
-

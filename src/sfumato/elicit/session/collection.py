@@ -60,6 +60,10 @@ class Collection:
         """What a person is called everywhere but in ``participant_identity`` (S13)."""
         return keyed_hash(self.key, self.study.name, "person", platform, platform_id)
 
+    def link_signature(self, person: str) -> str:
+        """What a link must hold beside the id of its person, so that nobody can invent one."""
+        return keyed_hash(self.key, self.study.name, "link", person)
+
 
 def collection_of(study: ElicitStudy, key: bytes) -> Collection:
     """Everything that can be worked out once."""

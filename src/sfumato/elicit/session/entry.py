@@ -57,7 +57,7 @@ def enter(
 ) -> EntryToken:
     """A token for a new session, or for the one this person has not finished.
 
-    Entry addresses are not signed, so anybody can type another person's id. A second browser
+    The ids of platforms are not signed, so anybody can type another person's. A second browser
     gets into a session only with the platform's id of the same attempt, and is flagged.
     Nothing is stored for somebody who has not agreed to the text of consent (S15).
     """
@@ -130,8 +130,11 @@ def _goes_on(
 ) -> bool:
     """Whether the last session of this person is the one to show; refuses a second attempt."""
     other_attempt = last.platform_session != attempt
+    recruiting = collection.study.recruiting
     if last.ended in ("finished", "screened-out"):
-        if other_attempt:
+        # Where anybody may type any id, nobody is shown the code that belongs to it.
+        is_open = recruiting.platform == "link" and recruiting.entry == "open"
+        if other_attempt or is_open:
             raise Conflict("You have already taken part in this study.")
         return True
     if last.ended == "returned":

@@ -15,7 +15,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit.refusals import Conflict
+from sfumato.elicit.refusals import Conflict, Unavailable
 from sfumato.elicit.session.assign import give_up_places
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.writer import run_once
@@ -250,6 +250,15 @@ def forget_identity(
     connection.do(_NOTE, at=now)
     note_act(connection, who, "forget identity", {"answers": answers}, now=now)
     return answers
+
+
+def scrub_files(database: Database) -> bool:
+    """The same with a connection of its own."""
+    try:
+        with database.connect() as connection:
+            return scrub(connection)
+    except Unavailable:
+        return False
 
 
 def scrub(connection: Connection) -> bool:

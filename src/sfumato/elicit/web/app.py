@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -69,10 +69,11 @@ def make_app(
         files=files,
         words=words,
         webhook_secret=webhook_secret,
+        pulse=api.Pulse(clock),
     )
     collection = writer.collection
     headers = headers_for(collection.study.recruiting.platform)
-    return Starlette(
+    app = Starlette(
         routes=_routes(service, admin),
         middleware=[
             Middleware(guard, headers=headers, answer_bytes=collection.answer_bytes),
@@ -81,6 +82,8 @@ def make_app(
         exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
         lifespan=partial(_while_served, writer),
     )
+    app.router.redirect_slashes = False  # it would repeat whatever host a request names
+    return app
 
 
 def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
@@ -91,6 +94,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         "/texts/{language}.json": api.give_texts,
         "/consent": api.give_consent,
         "/health": api.give_health,
+        "/healthz": api.give_life,
     }
     posts = {
         ANSWER: api.take_answer,
@@ -105,8 +109,12 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     if admin is not None:
-        routes.append(Mount("/admin", admin))
+        routes += [Route("/admin", _to_dashboard, methods=["GET"]), Mount("/admin", admin)]
     return routes
+
+
+async def _to_dashboard(_request: Request) -> Response:
+    return RedirectResponse("/admin/")
 
 
 def _straight_to(

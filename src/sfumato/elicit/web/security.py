@@ -8,7 +8,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -39,6 +39,10 @@ class Limits:
     call_burst: int = 30
     entries_per_minute: int = 30
     """New or resumed sessions from one address."""
+    strangers_per_second: float = 5
+    """Tokens from one address that this process has not seen to be right: forged ones, or those of
+    sessions that began before it started."""
+    stranger_burst: int = 60
 
 
 class Buckets:
@@ -80,6 +84,16 @@ class Throttle:
     answers: Buckets
     calls: Buckets
     entries: Buckets
+    strangers: Buckets
+    known: dict[str, None] = field(default_factory=dict)
+    """Tokens that were right."""
+
+    def remember(self, token: str) -> None:
+        """Let a token pass from now on; of very many, those seen first are forgotten."""
+        if token not in self.known:
+            if len(self.known) >= REMEMBERED:
+                del self.known[next(iter(self.known))]
+            self.known[token] = None
 
 
 def make_throttle(limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> Throttle:
@@ -91,6 +105,9 @@ def make_throttle(limits: Limits, *, clock: Callable[[], float] = time.monotonic
         ),
         calls=Buckets(per_second=limits.calls_per_second, burst=limits.call_burst, clock=clock),
         entries=Buckets(per_second=entries / 60, burst=entries, clock=clock),
+        strangers=Buckets(
+            per_second=limits.strangers_per_second, burst=limits.stranger_burst, clock=clock
+        ),
     )
 
 
@@ -115,6 +132,7 @@ BODY_BYTES = 16 * 1024
 """Of any request that carries no long answer."""
 RECORD_BYTES = 14 * 1024
 """Of what a page sends beside an answer: times, events, key."""
+STAY_WITH_TLS = (b"strict-transport-security", b"max-age=31536000")
 SHORTEST_KEY = 16
 _REVALIDATED = ("/static/", "/texts/")
 _READS = ("GET", "HEAD", "OPTIONS")
@@ -165,7 +183,7 @@ def guard(app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0) -> ASGIAp
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = _completed(message["headers"], headers, scope["path"])
+                message["headers"] = _completed(message["headers"], headers, scope)
             await send(message)
 
         try:
@@ -254,12 +272,14 @@ def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     return receive_some
 
 
-def _completed(given: RawHeaders, fixed: RawHeaders, path: str) -> RawHeaders:
+def _completed(given: RawHeaders, fixed: RawHeaders, scope: Scope) -> RawHeaders:
     present = {name.lower() for name, _ in given}
     added = [pair for pair in fixed if pair[0] not in present]
     if b"cache-control" not in present:
-        rule = b"no-cache" if path.startswith(_REVALIDATED) else b"no-store"
+        rule = b"no-cache" if scope["path"].startswith(_REVALIDATED) else b"no-store"
         added.append((b"cache-control", rule))
+    if scope["scheme"] == "https":
+        added.append(STAY_WITH_TLS)
     return [*given, *added]
 
 
