@@ -230,3 +230,23 @@ def test_fault_05_links_for_named_people(study: Path, tmp_path: Path) -> None:
         "Ann Ö",
         "bob",
     ]
+
+
+@pytest.mark.parametrize("more", [(), ("--identity-only",)], ids=["all", "identity only"])
+def test_fault_07_backup_made_before_a_withdrawal_is_restored_without_the_person(
+    study: Path, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    run("backup", study, "-o", tmp_path / "before")
+    run("withdraw", study, CANARY, *more)
+    for file in study.glob("study.sqlite*"):
+        file.unlink()
+    told = run("restore", study, "--from", tmp_path / "before").stdout
+
+    assert "1 person had withdrawn" in told
+    for file in study.rglob("*"):
+        if file.is_file():
+            assert CANARY.encode() not in file.read_bytes(), file.name
+    with open_database(database_url(study)).connect() as connection:
+        people = connection.driver.execute("SELECT count(*) FROM participant").fetchone()[0]
+        answers = connection.driver.execute("SELECT count(*) FROM answer").fetchone()[0]
+    assert (people, answers) == ((1, 7) if not more else (2, 14))

@@ -324,7 +324,10 @@ def withdraw(
             "The rows are gone, but their traces in the files could not be overwritten while "
             "others read them; that happens when the server stops, or at the next withdrawal."
         )
-    typer.echo("Earlier backups and exports still hold the person; delete or replace them.")
+    typer.echo(
+        "Earlier backups and exports still hold the person; delete or replace them. A backup that "
+        "is restored into this folder loses them again."
+    )
 
 
 @elicit_app.command()
@@ -398,11 +401,26 @@ def restore(
 ) -> None:
     """Put a backup in the place of the database of a study."""
     need_packages()
+    import numpy as np
+
+    from sfumato.elicit.session.people import withdraw_again
     from sfumato.elicit.storage.backup import restore_backup
 
     contents = restore_backup(backup_file, folder)
     _print_contents(contents)
     typer.echo(f"Restored {folder} from {backup_file}.")
+    again = withdraw_again(
+        _stored(folder, None),
+        _collection(folder),
+        who=WHO,
+        now=time.time(),
+        rng=np.random.default_rng(),
+    )
+    if again:
+        typer.echo(
+            f"{_counted(again, 'person', 'people')} had withdrawn after it was made, and "
+            f"{'is' if again == 1 else 'are'} erased again."
+        )
 
 
 def make_served_app() -> Any:
@@ -562,7 +580,7 @@ def _collection(folder: Path) -> "Collection":
     from sfumato.elicit.design.places import open_study, read_key
     from sfumato.elicit.session.collection import collection_of
 
-    return collection_of(open_study(folder), read_key(folder))
+    return collection_of(open_study(folder), read_key(folder), folder)
 
 
 def _print_contents(contents: "dict[str, Contents]") -> None:

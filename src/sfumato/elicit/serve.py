@@ -63,7 +63,7 @@ def served_app(
         schema.take_study(connection, study)
     # Nobody may foresee who sees what: the numbers are not from a seed that is written anywhere.
     rng = np.random.default_rng(secrets.randbits(128))
-    writer = Writer(stored, collection_of(study, read_key(folder)), rng=rng)
+    writer = Writer(stored, collection_of(study, read_key(folder), folder), rng=rng)
     return make_app(
         folder,
         writer=writer,
