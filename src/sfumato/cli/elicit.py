@@ -102,6 +102,9 @@ def new(
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
+    whose: Annotated[
+        str | None, typer.Option("--whose", help="Whose view is asked for: own or others.")
+    ] = None,
     assign: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
@@ -119,7 +122,7 @@ def new(
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
     need_packages()
     changes = _changes(settings, assign or [])
-    shortcuts = {"per_item": per_item, "mode": mode, "title": title}
+    shortcuts = {"per_item": per_item, "mode": mode, "title": title, "whose": whose}
     changes |= {key: value for key, value in shortcuts.items() if value is not None}
     if trials is not None:
         changes["layout"] = {**changes.get("layout", {}), "trials_per_person": trials}

@@ -174,6 +174,9 @@ Form = Literal[
 Mode = Literal["faithful", "guarded"]
 """Accept what the paper accepted and count the faults, or point a contradiction out first."""
 
+Whose = Literal["own", "others"]
+"""What people are asked for: what they see themselves, or what they think others would say."""
+
 LONGEST_CLASS = 200
 MIX_OPTIONS: dict[str, Any] = {"confidence": True}
 
@@ -188,6 +191,8 @@ class ElicitStudy(FrozenSettings):
     form: Form
     classes: tuple[str, ...] = ()
     """What answers are about; empty for pairs and triplets."""
+    whose: Whose | None = None
+    """Whose view the words ask for; None where nobody wrote it down."""
     wording: str = Field(min_length=1, max_length=5_000)
     """What is asked. ``{class}`` stands for the class shown (typicality), ``{first}`` and
     ``{second}`` for the two classes of a mix in the order in which the person sees them."""

@@ -32,7 +32,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
 
 FIXED = ("name", "form", "classes", "options", "per_item")
 """Settings of a study that its stimuli, its tokens or its stored answers depend on."""
-ASKED = ("wording", "prompts", "version")
+ASKED = ("whose", "wording", "prompts", "version")
 """What people read when they answered: fixed from the first answer on."""
 
 
