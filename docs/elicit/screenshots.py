@@ -34,10 +34,10 @@ from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection, collection_of
 from sfumato.elicit.session.screen import (
     AnswerGiven,
+    AnswerTiming,
     DebriefScreen,
     ProceedGiven,
     ShownTrial,
-    Timing,
     TrialScreen,
 )
 from sfumato.elicit.session.writer import Writer, run_once
@@ -312,7 +312,7 @@ def _attend(
         now += seconds
         given = AnswerGiven(
             trial=shown.trial.id, key=f"simulated{shown.trial.id}", answer=answer,
-            timing=Timing(seconds=seconds),
+            timing=AnswerTiming(seconds=seconds),
         )  # fmt: skip
         shown = run(commands.answer, token=token, given=given)
     if isinstance(shown, DebriefScreen):

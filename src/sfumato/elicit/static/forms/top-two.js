@@ -47,7 +47,9 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     ),
     ruled_out: column("ruled_out", options_of("checkbox", "ruled_out")),
   };
-  const element = h("form", { class: "answer", onsubmit: (event) => event.preventDefault() }, caption, ...Object.values(columns));
+  // A paper's whole questions need more room than our short words.
+  const kind = prompts.first ? "answer long-words" : "answer";
+  const element = h("form", { class: kind, onsubmit: (event) => event.preventDefault() }, caption, ...Object.values(columns));
   const inputs = (name) => [...element.querySelectorAll(`input[name="${name}"]`)];
   const box = (name) => inputs(name)[0];
 
