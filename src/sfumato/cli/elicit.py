@@ -203,6 +203,24 @@ def serve(
 
 
 @elicit_app.command()
+def preview(
+    folder: StudyFolder,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
+    database: Address = None,
+) -> None:
+    """Show all screens of a study on this machine; nothing is stored and no place is taken."""
+    need_packages("starlette", "uvicorn", "jinja2", "argon2", "itsdangerous")
+    from sfumato.elicit.preview import preview_app
+    from sfumato.elicit.serve import run_server
+
+    with preview_app(folder, _stored(folder, database)) as app:
+        address = f"http://127.0.0.1:{port}/?participant="
+        _tell_address(f"Look at {folder} at {address}1 (Ctrl-C stops it).")
+        _tell_address("Nothing is stored. Another number in the place of the 1 begins anew.")
+        run_server(app, host="127.0.0.1", port=port)
+
+
+@elicit_app.command()
 def links(
     folder: StudyFolder,
     address: Annotated[

@@ -76,6 +76,22 @@ def copy_collection(source: Database, target: Database) -> dict[str, Contents]:
     return copied
 
 
+def copy_stimuli(source: Database, target: Database) -> None:
+    """Copy what can be shown, and nothing of anybody who answered, to a new database."""
+    shown = ("meta", "image", "stimulus")
+    with source.reader() as giving, target.connect() as taking:
+        _check_source(giving)
+        create_all(taking)
+        taking.begin()
+        taking.plain("DELETE FROM meta")
+        for name in shown:
+            for chunk in _chunks(giving, store.tables.tables[name]):
+                _insert(taking, store.tables.tables[name], chunk)
+        taking.plain("DELETE FROM meta WHERE key = 'closed'")
+        taking.plain("UPDATE stimulus SET finished = 0, reserved = 0, paused = false")
+        taking.commit()
+
+
 def contents_of(connection: Connection) -> dict[str, Contents]:
     """Rows and checksum of every table; inside a ``snapshot`` all of one moment."""
     return {table.name: _summed(_chunks(connection, table)) for table in store.tables.sorted_tables}

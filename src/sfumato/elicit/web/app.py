@@ -52,11 +52,13 @@ def make_app(
     webhook_secret: str | None = None,
     limits: Limits | None = None,
     clock: Callable[[], float] = time.monotonic,
+    preview: bool = False,
 ) -> Starlette:
     """The application for the study in ``folder``; its lifespan starts and stops the writer.
 
     ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is the one
-    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``.
+    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``. A
+    ``preview`` is marked as such on every screen.
     """
     with writer.database.reader() as connection:
         files = image_files(connection)
@@ -64,7 +66,7 @@ def make_app(
     service = api.Service(
         writer=writer,
         throttle=make_throttle(limits or Limits(), clock=clock),
-        page=_page(writer.collection.study, words),
+        page=_page(writer.collection.study, words, preview=preview),
         folder=folder / IMAGES,
         files=files,
         words=words,
@@ -136,14 +138,14 @@ def _straight_to(
     return called
 
 
-def _page(study: ElicitStudy, words: Mapping[str, Words]) -> str:
+def _page(study: ElicitStudy, words: Mapping[str, Words], *, preview: bool) -> str:
     """The HTML of the page, with the modules that it will need named for the browser."""
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
     modules = [path.stem for path in sorted(STATIC.glob("*.js")) if path.stem != "main"]
     if (STATIC / "forms" / f"{study.form}.js").is_file():
         modules.append(f"forms/{study.form}")
     return templates.get_template("page.html.j2").render(
-        study=study, words=words_for(words, study.language), scripts=modules
+        study=study, words=words_for(words, study.language), scripts=modules, preview=preview
     )
 
 
