@@ -24,11 +24,14 @@ from sfumato.errors import DataError
 
 Role = Literal["main", "check", "practice"]
 
-SCHEMA_VERSION = 1
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
-"""The step from version n to n + 1 stands at place n - 1."""
+def _index_audit(connection: Connection) -> None:
+    connection.plain("CREATE INDEX audit_who ON audit (who, what)")
 
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_index_audit,)
+"""The step from version n to n + 1 stands at place n - 1; the first database was of version 1."""
+SCHEMA_VERSION = len(MIGRATIONS) + 1
 
 FIXED = ("name", "form", "classes", "options", "per_item")
 """Settings of a study that its stimuli, its tokens or its stored answers depend on."""

@@ -7,7 +7,6 @@ first, then one that is kept open for nothing; one that is being answered never 
 
 import asyncio
 import resource
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,12 +45,12 @@ class Connections:
     trusted: tuple[str, ...] = ()
     """Addresses of proxies, which bring many people; "*": all are."""
     _by_address: dict[str, dict["BoundedProtocol", None]] = field(default_factory=dict)
+    """In the order in which they began to wait for what they wait for."""
     _count: int = 0
 
     def admit(self, new: "BoundedProtocol", host: str) -> bool:
         """Whether there is place for one more, where need be by giving another up."""
-        key = address_key(host)
-        mine = self._by_address.get(key, {})
+        mine = self._by_address.get(new.address, {})
         bounded = host not in self.trusted and "*" not in self.trusted
         if bounded and len(mine) >= self.per_address and not self._give_up(mine):
             return False
@@ -59,26 +58,33 @@ class Connections:
             fullest = max(self._by_address.values(), key=len)
             if not self._give_up(fullest):
                 return False
-        self._by_address.setdefault(key, {})[new] = None
+        self._by_address.setdefault(new.address, {})[new] = None
         self._count += 1
         return True
 
-    def forget(self, one: "BoundedProtocol", host: str) -> None:
+    def move_to_end(self, one: "BoundedProtocol") -> None:
+        """Note that a connection begins to wait anew."""
+        mine = self._by_address.get(one.address, {})
+        if one in mine:
+            del mine[one]
+            mine[one] = None
+
+    def forget(self, one: "BoundedProtocol") -> None:
         """Note that a connection has ended."""
-        key = address_key(host)
-        mine = self._by_address.get(key, {})
+        mine = self._by_address.get(one.address, {})
         if one in mine:
             del mine[one]
             self._count -= 1
             if not mine:
-                del self._by_address[key]
+                del self._by_address[one.address]
 
     def _give_up(self, among: Iterable["BoundedProtocol"]) -> bool:
-        idle = [one for one in among if not one.is_answered]
-        if not idle:
+        awaited = (one for one in among if one.is_awaited)
+        idle = (one for one in among if not one.is_answered)
+        longest = next(awaited, None) or next(idle, None)
+        if longest is None:
             return False
-        longest = min(idle, key=lambda one: (not one.is_awaited, one.since))
-        self.forget(longest, longest.host)
+        self.forget(longest)
         longest.transport.abort()
         return True
 
@@ -89,9 +95,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, connections: Connections, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.bounds = connections
-        self.host = ""
-        self.since = 0.0
-        """When it began to wait for what it waits for."""
+        self.address = ""
         self._deadline: asyncio.TimerHandle | None = None
         self._whole = False  # the last request has come to its end
         self._head_done = False
@@ -111,8 +115,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Take a new connection, or end it at once."""
         super().connection_made(transport)
-        self.host = self.client[0] if self.client else ""
-        if self.bounds.admit(self, self.host):
+        host = self.client[0] if self.client else ""
+        self.address = address_key(host)
+        if self.bounds.admit(self, host):
             self._wait()
         else:
             self._refused = True
@@ -121,7 +126,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         self._end_wait()
-        self.bounds.forget(self, self.host)
+        self.bounds.forget(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -133,7 +138,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._whole:
             self._end_wait()
-            self.since = time.monotonic()
+            self.bounds.move_to_end(self)
         elif self._deadline is None:
             self._wait()
         if not self._head_done and self._raw > HEAD_BYTES:
@@ -188,7 +193,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _wait(self) -> None:
         self._end_wait()
-        self.since = time.monotonic()
+        self.bounds.move_to_end(self)
         self._deadline = self.loop.call_later(self.bounds.seconds, self.transport.abort)
 
     def _end_wait(self) -> None:
