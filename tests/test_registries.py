@@ -9,6 +9,7 @@ added here, or to ``OTHERS`` with a reason.
 import ast
 import inspect
 import json
+import runpy
 import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS
 from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
+from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
@@ -58,10 +60,9 @@ from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.judgments.statements import ODDITIES
 from sfumato.labels import simulate as simulate_room
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
-from sfumato.labels.build import RECIPES, build
+from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.check import CHECKS, check
-from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate
@@ -86,7 +87,7 @@ from sfumato.planning.worlds import draw_world, scores_of
 from sfumato.provenance import Step, is_simulated
 from sfumato.reporting.datasheet import QUESTIONS_TO_THE_OWNER
 from sfumato.reporting.evaluation import PLOTS, plot_evaluation
-from sfumato.scores import COLUMNS, Estimate, Estimates, Metric, metric_words, metrics
+from sfumato.scores import COLUMNS, Estimate, Estimates, metric_words, metrics
 from sfumato.studies.ambiguous import PICTURES, load_pictures
 from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
 from sfumato.studies.claims import read_claims
@@ -100,7 +101,12 @@ from sfumato.studies.study import SIZES, Arm, Size, Study, read_study, shipped_n
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+TABLES = runpy.run_path(str(ROOT / "docs" / "site_pages.py"))["TABLES"]
+"""What the site shows of registries, made when it is built."""
+TEXT = "\n".join(
+    [page.read_text(encoding="utf-8") for page in PAGES]
+    + [table("formulas.md") for table in TABLES.values()]
+)
 CLASSES = ("cat", "dog", "deer")
 ITEMS = tuple(f"i{place}" for place in range(12))
 
@@ -379,22 +385,11 @@ def metric_law(name: str) -> None:
 
 
 def words_law(name: str) -> None:
-    """A range that is one, and on the page of metrics the very same words."""
+    """A range that is one, and a sentence."""
     metric = metric_words(name)
     assert metric.better in ("lower", "higher", "neither")
     assert metric.low < metric.high
     assert metric.title and metric.meaning.endswith(".")
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8").splitlines()
-    assert metric_line(metric) in page, f"docs/metrics.md needs the line\n{metric_line(metric)}"
-
-
-def metric_line(metric: Metric) -> str:
-    low, high = ("−∞" if np.isinf(metric.low) else f"{metric.low:.4g}"), f"{metric.high:.4g}"
-    both = np.isinf([metric.low, metric.high])
-    spread = "any" if both.all() else f"{low} to {'∞' if both[1] else high}"
-    unit = f" ({metric.unit})" if metric.unit else ""
-    meaning = metric.meaning.replace("|", "\\|")
-    return f"| `{metric.name}` | {metric.title}{unit} | {metric.better} | {spread} | {meaning} |"
 
 
 def seed_test_law(name: str) -> None:
@@ -452,7 +447,7 @@ def dataset_law(name: str) -> None:
 
 
 def source_law(name: str) -> None:
-    """Label sets by different names; without a folder of data sets a sentence, or data."""
+    """Label sets by different names; without a folder of datasets a sentence, or data."""
     source = SOURCES[name]
     assert len(set(source.labels)) == len(source.labels)
     if name in ("digits", "worlds"):
@@ -717,8 +712,8 @@ REGISTRIES: dict[str, Registry] = {
         lambda entry: first_sentence(entry.apply),
         lambda entry: [(entry.apply, ("picture", "strength", "rng"))],
     ),
-    "data set": Registry(DATASETS, dataset_law, find_dataset, lambda entry: entry.about),
-    "data set of pictures": Registry(
+    "dataset": Registry(DATASETS, dataset_law, find_dataset, lambda entry: entry.about),
+    "dataset of pictures": Registry(
         PICTURES, picture_law, lambda name: load_pictures(name, split=None)
     ),
     "form of answer": Registry(
@@ -809,7 +804,8 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
     "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
-    "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
+    "scores of sets": (SCORES, "the page and the help of `cover` tell both"),
+    "subsets": (SUBSETS, "parts of the page of one dataset, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""
 

@@ -16,6 +16,7 @@ _NAMES = {
     "audit": "sfumato.studies.verbs:audit",
     "check": "sfumato.labels.check:check",
     "compare": "sfumato.evaluation.models:compare",
+    "cover": "sfumato.evaluation.coverage:cover",
     "describe": "sfumato.labels.verbs:describe",
     "evaluate": "sfumato.evaluation.models:evaluate",
     "label": "sfumato.labels.verbs:label",
@@ -30,6 +31,7 @@ _NAMES = {
     "soft_dataset": "sfumato.learn.soft_torch:soft_dataset",
     "soft_scorer": "sfumato.evaluation.scorers:soft_scorer",
     "train": "sfumato.learn.model:train",
+    "view": "sfumato.viewing.server:view",
     "write": "sfumato.labels.verbs:write",
     # what comes out
     "CrowdLabels": "sfumato.labels.labelset:CrowdLabels",

@@ -5,6 +5,7 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.errors import UnknownName as UnknownName
+from sfumato.evaluation.coverage import cover as cover
 from sfumato.evaluation.models import compare as compare
 from sfumato.evaluation.models import evaluate as evaluate
 from sfumato.evaluation.scorers import soft_scorer as soft_scorer
@@ -34,6 +35,7 @@ from sfumato.studies.study import Study as Study
 from sfumato.studies.verbs import audit as audit
 from sfumato.studies.verbs import report as report
 from sfumato.studies.verbs import run as run
+from sfumato.viewing.server import view as view
 
 __version__: str
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "cover",
     "describe",
     "evaluate",
     "label",
@@ -71,5 +74,6 @@ __all__ = [
     "soft_dataset",
     "soft_scorer",
     "train",
+    "view",
     "write",
 ]

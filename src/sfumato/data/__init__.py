@@ -1,4 +1,4 @@
-"""Data sets by name: where they come from, what is here, their images, answers and labels."""
+"""Datasets by name: where they come from, what is here, their images, answers and labels."""
 
 from sfumato.data.decode import (
     load,

@@ -1,7 +1,7 @@
-"""Turn the name of a data set into its images, features, judgments, labels or published split.
+"""Turn the name of a dataset into its images, features, judgments, labels or published split.
 
 ``datasets.toml`` says which files a part is made of and which decoder, one of ``DECODERS``,
-turns them into an image set. ``folder`` is the folder of data sets everywhere, by default
+turns them into an image set. ``folder`` is the folder of datasets everywhere, by default
 ``data_folder()``.
 """
 
@@ -71,7 +71,7 @@ def load(
     severity: int | None = None,
     subset: str | None = None,
 ) -> ImageSet:
-    """The images of a part of a data set; ``part`` may be left out where there is only one.
+    """The images of a part of a dataset; ``part`` may be left out where there is only one.
 
     ``items`` are those wanted, in their order. ``severity`` says how badly the images of
     cifar10c are spoilt, from 1 to 5 (S2-81); ``subset`` which images of cinic10 are wanted:
@@ -84,7 +84,7 @@ def load(
     dataset = find_dataset(name)
     if dataset.images is None:
         known = [other.name for other in DATASETS.values() if other.images]
-        raise DataError(f"{name} holds no images. Data sets with images: {', '.join(known)}.")
+        raise DataError(f"{name} holds no images. Datasets with images: {', '.join(known)}.")
     chosen = _choose(dataset.images.parts, part, what=f"part of {name}")
     wanted = _Wanted(dataset, dataset.images, chosen, folder, items, severity, subset)
     if severity is not None and dataset.images.severities is None:
@@ -96,7 +96,7 @@ def load(
 
 
 def parts(name: str) -> tuple[str, ...]:
-    """The parts of a data set's images, such as its splits, versions or corruptions.
+    """The parts of a dataset's images, such as its splits, versions or corruptions.
 
     >>> parts("cinic10")
     ('train', 'valid', 'test')
@@ -106,7 +106,7 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def load_features(name: str, part: str, folder: Path | None = None) -> FeatureSet:
-    """The features and labels of a data set that has them instead of images, such as labelme.
+    """The features and labels of a dataset that has them instead of images, such as labelme.
 
     An item is its row.
     """
@@ -135,7 +135,7 @@ def load_judgments(name: str, part: str | None = None, folder: Path | None = Non
 
 
 def load_labels(name: str, part: str | None = None, folder: Path | None = None) -> LabelSet:
-    """Released labels, or what a published network predicts, with the classes of the data set.
+    """Released labels, or what a published network predicts, with the classes of the dataset.
 
     ``part`` names the network, or the file where there are several.
     """
@@ -194,7 +194,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Which images of a data set are to be decoded."""
+    """Which images of a dataset are to be decoded."""
 
     dataset: Dataset
     record: ImagesRecord
@@ -386,7 +386,7 @@ def _decode_batches(wanted: _Wanted) -> ImageSet:
         place = (wanted.folder or data_folder()) / "cifar10"
         raise DataError(
             f"There is neither {BINARY} nor {PICKLED} in {place}. `sfumato data get "
-            "cifar10-official` fetches the first; SFUMATO_DATA names the folder of data sets."
+            "cifar10-official` fetches the first; SFUMATO_DATA names the folder of datasets."
         )
     binary = path.name == BINARY
     form = "cifar-10-batches-bin/{}.bin" if binary else "cifar-10-batches-py/{}"
@@ -507,7 +507,7 @@ def _open_array(wanted: _Wanted, name: str) -> Iterator[IO[bytes]]:
         return
     unpacked = wanted.dataset.path(wanted.folder) / PurePath(wanted.record.archive).stem
     place = unpacked if unpacked.is_dir() else wanted.locate(wanted.record.archive)
-    missing = DataError(f"{place} has no {name}; the published data set has.")
+    missing = DataError(f"{place} has no {name}; the published dataset has.")
     if place.is_dir():
         if not (place / name).is_file():
             raise missing

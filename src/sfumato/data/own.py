@@ -1,6 +1,7 @@
 """Turn a folder or zip archive of one's own pictures, with a table of labels, into an image set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -14,6 +15,9 @@ from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step, fingerprint_file
 
 NEEDED = ("item", "label")
+
+ReadPixels = Callable[[], NDArray[np.uint8]]
+"""Reads one picture: height × width × channels."""
 
 
 def load_own(
@@ -57,6 +61,14 @@ def load_own(
 def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint8]]:
     """The pictures of the given items in a folder or zip archive, of whatever size.
 
+    Items without a picture, or with several, are left out.
+    """
+    return {item: read() for item, read in match_pictures(path, items).items()}
+
+
+def match_pictures(path: Path, items: Sequence[str]) -> dict[str, ReadPixels]:
+    """How to read the picture of each item that has one in a folder or zip archive.
+
     An item is the path of its picture, its file name, or that without the ending. Items without a
     picture, or with several, are left out; a folder in which no item has one is an error.
     """
@@ -72,7 +84,7 @@ def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint
             f"{path} has no picture ({', '.join(ENDINGS)}) that is called as an item; the first "
             f"item is {items[0]!r}."
         )
-    return {item: read_picture(read, name, path) for item, name in clear.items()}
+    return {item: partial(read_picture, read, name, path) for item, name in clear.items()}
 
 
 def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl.DataFrame:

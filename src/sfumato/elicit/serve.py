@@ -116,17 +116,28 @@ def run_server(
     of a reverse proxy, whose word about the address of a browser is taken. A request must be there
     within ``request_seconds``; one address may hold ``per_address`` connections.
     """
+    uvicorn.run(
+        app, host=host, port=port, factory=isinstance(app, str), workers=workers,
+        **server_settings(proxy, per_address=per_address, request_seconds=request_seconds),
+    )  # fmt: skip
+
+
+def server_settings(
+    proxy: str | None = None,
+    *,
+    per_address: int = PER_ADDRESS,
+    request_seconds: float = REQUEST_SECONDS,
+) -> dict[str, Any]:
+    """How every server of ours is run, whatever it serves."""
     total = min(MOST_CONNECTIONS, max(raise_open_files() - FILES_KEPT, FILES_KEPT))
     bounds = Connections(
         total=total,
         per_address=min(per_address, max(total // 2, 1)),
         seconds=request_seconds,
-        trusted=tuple((proxy or "").replace(" ", "").split(",")) if proxy else (),
+        trusted=tuple(proxy.replace(" ", "").split(",")) if proxy else (),
     )
-    settings: dict[str, Any] = {
+    return {
         "http": bounded_protocol(bounds),
-        "factory": isinstance(app, str),
-        "workers": workers,
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": STOP_SECONDS,
         "access_log": False,  # addresses hold the ids of people (S13)
@@ -137,4 +148,3 @@ def run_server(
         "ws": "none",
         "lifespan": "on",
     }
-    uvicorn.run(app, host=host, port=port, **settings)

@@ -42,7 +42,7 @@ NO_NUMBERS = ("annotator", "class", "label", "split", "target")
 
 @runtime_checkable
 class _ImageSet(Protocol):
-    """Pictures of a data set, as ``sfumato.data`` loads them."""
+    """Pictures of a dataset, as ``sfumato.data`` loads them."""
 
     @property
     def items(self) -> tuple[str, ...]: ...
@@ -52,7 +52,7 @@ class _ImageSet(Protocol):
 
 @runtime_checkable
 class _FeatureSet(Protocol):
-    """Vectors of a data set, as ``sfumato.data`` loads them."""
+    """Vectors of a dataset, as ``sfumato.data`` loads them."""
 
     @property
     def items(self) -> tuple[str, ...]: ...
@@ -73,7 +73,7 @@ def load_items(
 
     ``source`` is a folder or zip archive of pictures (PNG, JPEG), an ``.npy`` or ``.npz`` file, a
     CSV or Parquet file of vectors, a table of any known library, an array (two dimensions:
-    vectors; three or four: images), a dict of arrays by id, or a loaded data set.
+    vectors; three or four: images), a dict of arrays by id, or a loaded dataset.
 
     ``ids`` are those of an array's rows; left out, rows are called "0", "1", … In a table they are
     the column ``item``, or the index of a pandas frame, or else a column that is called as ids
@@ -151,7 +151,7 @@ def _using(items: Items, options: Mapping[str, Any]) -> Items:
 def _from_set(
     source: _ImageSet | _FeatureSet, contents: NDArray[Any], kind: Kind, options: Mapping[str, Any]
 ) -> Items:
-    _refuse_unused("A data set", options)
+    _refuse_unused("A dataset", options)
     provenance: Provenance = getattr(source, "provenance", ())
     return Items(source.items, contents, kind, provenance=(*provenance, Step("load items")))
 

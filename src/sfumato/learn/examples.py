@@ -215,7 +215,7 @@ class NormalisedNetwork(nn.Module):
 def as_tensor(examples: Examples) -> Tensor:
     """Images from 0 to 1, shape (items, channels, height, width), channels last in memory."""
     images = np.ascontiguousarray(examples.images)
-    if not images.flags.writeable:  # as data sets keep theirs; torch has no read-only tensors
+    if not images.flags.writeable:  # as datasets keep theirs; torch has no read-only tensors
         images = images.copy()
     pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
     scaled = pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.float()

@@ -21,8 +21,8 @@ from sfumato.evaluation.cartography import bars
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.quality import rule_with, times
 from sfumato.labels.agreement import between_pairs
-from sfumato.labels.build import build
-from sfumato.labels.describe import DEFAULT_RECIPE, describe
+from sfumato.labels.build import DEFAULT_RECIPE, build
+from sfumato.labels.describe import describe
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.signals import Spread, spread_of
 from sfumato.labels.verbs import to_judgments

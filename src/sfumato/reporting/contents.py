@@ -40,18 +40,21 @@ def load_contents(
     text: object = None,
     pictures: str | Path | Mapping[str, NDArray[np.generic]] | None = None,
     answers: object = None,
+    longest: int = LONGEST,
 ) -> ItemContents:
     """Pictures and texts of the given items.
 
     ``text`` is the name of a column of the table ``answers``, a file or table with the items and
-    their texts, or texts by item. ``pictures`` is a folder or zip archive, or arrays by item.
+    their texts, or texts by item. ``pictures`` is a folder or zip archive, or arrays by item. A
+    text of more than ``longest`` letters is cut.
     """
     found: Mapping[str, NDArray[np.generic]] = {}
     if isinstance(pictures, Mapping):
         found = {str(item): pixels for item, pixels in pictures.items()}
     elif pictures is not None:
         found = find_pictures(Path(pictures), items)
-    return ItemContents(found, {} if text is None else _texts(text, items, answers))
+    texts = {} if text is None else _texts(text, items, answers)
+    return ItemContents(found, {item: _cut(told, longest) for item, told in texts.items()})
 
 
 def _texts(text: object, items: Sequence[str], answers: object) -> dict[str, str]:
@@ -95,8 +98,11 @@ def _joined(names: Sequence[str], values: Sequence[object]) -> str:
     told = [str(value) for value in values if value is not None]
     if len(names) > 1:
         told = [f"{name}: {value}" for name, value in zip(names, values, strict=True) if value]
-    text = " · ".join(told)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return " · ".join(told)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def label_words(labels: LabelSet, item: str, most: int = 3) -> str:

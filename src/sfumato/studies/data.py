@@ -75,7 +75,7 @@ class StudyData:
     provenance: Provenance = ()
     """The steps behind ``tables`` and whatever else is no label set."""
     missing: tuple[str, ...] = ()
-    """What the paper has and the folder of data sets has not, a sentence each."""
+    """What the paper has and the folder of datasets has not, a sentence each."""
 
     def label_set(self, name: str) -> LabelSet:
         """The labels of that name, or an error that says which there are."""
@@ -350,7 +350,7 @@ def read_judgments(path: Path, format_name: str, options: ReadOptions | None = N
 
 
 def needed_folder(folder: Path | None, what: str) -> Path:
-    """The folder of data sets, or an error that says what it is needed for."""
+    """The folder of datasets, or an error that says what it is needed for."""
     if folder is None:
-        raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of data sets.")
+        raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of datasets.")
     return folder

@@ -63,7 +63,7 @@ class Runner:
     """Where and how cells run, and who is told about it."""
 
     data: Path | None = None
-    """The folder of data sets."""
+    """The folder of datasets."""
     engine: Engine = "local"
     scheduler: str | None = None
     progress: Callable[[Progress], None] = lambda progress: None

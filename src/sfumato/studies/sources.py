@@ -76,7 +76,7 @@ class Source:
 
 
 def load_data(study: Study, folder: Path | None) -> StudyData:
-    """What the study works on; ``folder`` holds the data sets.
+    """What the study works on; ``folder`` holds the datasets.
 
     Names that the data does not have are errors before anything is read.
     """

@@ -86,23 +86,26 @@ class Door:
     admin_key: str
     """The key itself, or its argon2id hash."""
     study_key: bytes
+    """Signs sessions."""
     clock: Callable[[], float] = time.time
     tries: Buckets = field(
         default_factory=lambda: Buckets(
             per_second=TRIES_PER_MINUTE / 60, burst=TRIES_PER_MINUTE, clock=time.monotonic
         )
     )
+    cookie: str = ""
+    """What the session's cookie is called; another for each study, as cookies know no ports."""
+
+    def __post_init__(self) -> None:
+        if not self.cookie:
+            name = hmac.digest(self.study_key, b"cookie", "sha256").hex()[:8]
+            object.__setattr__(self, "cookie", f"sfumato_admin_{name}")
 
     @cached_property
     def secret(self) -> bytes:
         """What sessions and forms are signed with."""
         typed = self.admin_key.encode("utf-8", "surrogatepass")
         return hmac.digest(self.study_key, typed, "sha256")
-
-    @cached_property
-    def cookie(self) -> str:
-        """The name of the cookie, another for each study: cookies do not know ports."""
-        return f"sfumato_admin_{hmac.digest(self.study_key, b'cookie', 'sha256').hex()[:8]}"
 
     def count_try(self, request: Request) -> None:
         """Count a try to log in, or raise ``TooMany`` (S10)."""
