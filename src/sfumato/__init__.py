@@ -30,6 +30,7 @@ _NAMES = {
     "soft_dataset": "sfumato.learn.soft_torch:soft_dataset",
     "soft_scorer": "sfumato.evaluation.scorers:soft_scorer",
     "train": "sfumato.learn.model:train",
+    "worth": "sfumato.labels.worth:worth",
     "write": "sfumato.labels.verbs:write",
     # what comes out
     "CrowdLabels": "sfumato.labels.labelset:CrowdLabels",
@@ -43,6 +44,7 @@ _NAMES = {
     "SoftCrossEntropy": "sfumato.learn.soft_torch:SoftCrossEntropy",
     "SoftTargets": "sfumato.learn.soft_targets:SoftTargets",
     "Study": "sfumato.studies.study:Study",
+    "Worth": "sfumato.labels.worth:Worth",
     # what goes wrong
     "DataError": "sfumato.errors:DataError",
     "MissingPackage": "sfumato.errors:MissingPackage",

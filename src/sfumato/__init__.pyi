@@ -22,6 +22,8 @@ from sfumato.labels.verbs import label as label
 from sfumato.labels.verbs import simulate as simulate
 from sfumato.labels.verbs import to_labels as read_labels
 from sfumato.labels.verbs import write as write
+from sfumato.labels.worth import Worth as Worth
+from sfumato.labels.worth import worth as worth
 from sfumato.learn.model import Model as Model
 from sfumato.learn.model import train as train
 from sfumato.learn.soft_targets import SoftTargets as SoftTargets
@@ -52,6 +54,7 @@ __all__ = [
     "SoftTargets",
     "Study",
     "UnknownName",
+    "Worth",
     "__version__",
     "aggregate",
     "audit",
@@ -71,5 +74,6 @@ __all__ = [
     "soft_dataset",
     "soft_scorer",
     "train",
+    "worth",
     "write",
 ]
