@@ -34,6 +34,7 @@ from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS
 from sfumato.errors import DataError, SfumatoError, UnknownName
 from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
+from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
@@ -809,6 +810,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "questions to the owner": (QUESTIONS_TO_THE_OWNER, "the datasheet asks them in full"),
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
     "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
+    "scores of sets": (SCORES, "the page and the help of `cover` tell both"),
     "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""

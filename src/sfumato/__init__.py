@@ -16,6 +16,7 @@ _NAMES = {
     "audit": "sfumato.studies.verbs:audit",
     "check": "sfumato.labels.check:check",
     "compare": "sfumato.evaluation.models:compare",
+    "cover": "sfumato.evaluation.coverage:cover",
     "describe": "sfumato.labels.verbs:describe",
     "evaluate": "sfumato.evaluation.models:evaluate",
     "label": "sfumato.labels.verbs:label",

@@ -5,6 +5,7 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.errors import UnknownName as UnknownName
+from sfumato.evaluation.coverage import cover as cover
 from sfumato.evaluation.models import compare as compare
 from sfumato.evaluation.models import evaluate as evaluate
 from sfumato.evaluation.scorers import soft_scorer as soft_scorer
@@ -60,6 +61,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "cover",
     "describe",
     "evaluate",
     "label",

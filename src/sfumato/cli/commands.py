@@ -71,6 +71,9 @@ COMMANDS: dict[str, CommandEntry] = {
         LEARNING,
         "How many people a judge, a model or a form is worth.",
     ),
+    "cover": CommandEntry(
+        "sfumato.cli.evaluate:cover", LEARNING, "Make sets of classes that hold people's answers."
+    ),
     "audit": CommandEntry(
         "sfumato.cli.audit:audit",
         LEARNING,

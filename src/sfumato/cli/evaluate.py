@@ -1,4 +1,4 @@
-"""``sfumato evaluate``: score stored predictions against people."""
+"""``sfumato evaluate`` and ``cover``: hold stored predictions against people."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +23,7 @@ from sfumato.errors import DataError, require_packages
 from sfumato.names import format_count
 
 if TYPE_CHECKING:
+    from sfumato.evaluation.coverage import Coverage
     from sfumato.evaluation.models import Evaluation
     from sfumato.evaluation.predictions import Kind
 
@@ -70,6 +71,26 @@ ScoresOutput = Annotated[
 ]
 ReportOutput = Annotated[
     Path | None, typer.Option("--report", metavar="FILE.html", help="Also draw one HTML page.")
+]
+OnePrediction = Annotated[
+    Path, typer.Option("--predictions", help="A model's stored predictions, also of new items.")
+]
+Level = Annotated[
+    float, typer.Option("--level", help="The share of people's answers that sets shall hold.")
+]
+ScoreName = Literal["probability", "adaptive"]
+ScoreOption = Annotated[
+    ScoreName,
+    typer.Option("--score", help="What orders the classes: probability (small sets) or adaptive."),
+]
+Groups = Annotated[
+    Path | None,
+    typer.Option("--groups", help="A table item, group: coverage is also told by group."),
+]
+Splits = Annotated[int, typer.Option("--splits", help="How often the items are halved.")]
+SetsOutput = Annotated[
+    Path | None,
+    typer.Option("--out", help="Write the sets of items without labels (.csv or .parquet)."),
 ]
 
 
@@ -291,3 +312,73 @@ def _scores(arm: str, scores: Sequence[Mapping[str, Any]]) -> None:
             notes.setdefault(f"{score['metric']}: {score['note']}", []).append(score["stratum"])
     for note, places in notes.items():
         print_line(f"{note} ({', '.join(places)})")
+
+
+def cover(
+    labels: PeoplesLabels,
+    predictions: OnePrediction,
+    level: Level = 0.9,
+    score: ScoreOption = "probability",
+    groups: Groups = None,
+    classes: given.Classes = None,
+    item: ItemColumn = None,
+    splits: Splits = 100,
+    draws: given.Draws = 1000,
+    seed: given.Seed = 0,
+    out: SetsOutput = None,
+    overwrite: given.Overwrite = False,
+    as_json: given.AsJson = False,
+) -> None:
+    """Sets of classes that hold what people answer, as often as you ask for."""
+    from sfumato.evaluation import coverage
+    from sfumato.judgments.formats.reading import read_classes
+
+    check_output(out, (".parquet", ".csv"), what="Sets are", overwrite=overwrite)
+    with _options_named():
+        found = coverage.cover(
+            labels,
+            predictions,
+            level=level,
+            score=score,
+            groups=None if groups is None else coverage.read_groups(groups),
+            classes=None if classes is None else read_classes(classes),
+            item=item,
+            splits=splits,
+            draws=draws,
+            seed=seed,
+        )
+    for remark in found.remarks:
+        notify(remark)
+    if out is not None:
+        found.write_sets(out)
+    if as_json:
+        print_json(null_for_nan(found.to_json()))
+        return
+    _print_coverage(found)
+    if out is not None:
+        print_line(f"Wrote the sets of {format_count(len(found.sets), 'item')} to {out}.")
+
+
+def _print_coverage(found: "Coverage") -> None:
+    told = found.to_json()
+    print_line(
+        f"{told['coverage']:.1%} of people's answers are in the sets of held-out items "
+        f"[{told['low']:.1%}, {told['high']:.1%}], asked for {told['level']:.0%}."
+    )
+    print_line(
+        f"A set holds {told['size']:.2f} of {told['classes']} classes; "
+        f"{told['empty']:.1%} of the sets are empty."
+    )
+    print_line(
+        f"Calibrated on majority labels, sets would hold {told['majority']['coverage']:.1%} of "
+        f"people's answers ({told['majority']['size']:.2f} classes)."
+    )
+    rows = [
+        (
+            row["stratum"],
+            f"{row['items']:,}",
+            format_interval(row["value"], row["low"], row["high"]),
+        )
+        for row in told["strata"]
+    ]
+    print_table("Coverage of people's answers", ("where", "items", "share"), rows)

@@ -130,6 +130,44 @@ def evaluate(
     >>> [(row.arm, row.metric, round(row.value, 4)) for row in found]
     [('ours', 'brier', 0.04)]
     """
+    compared = load_compared(
+        labels, predictions, original=original, kind=kind, classes=classes, item=item,
+        missing=missing, unshared=unshared,
+    )  # fmt: skip
+    return _scored(
+        compared, metrics, strata, together=ensemble, draws=draws, seed=seed, advance=advance
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """People's labels and models on the same items and classes."""
+
+    human: LabelSet
+    models: Mapping[str, LabelSet]
+    original: LabelSet | None = None
+    unlabelled: Mapping[str, LabelSet] = field(default_factory=dict)
+    """What each model believes about items that have no label, where there are such."""
+    remarks: tuple[str, ...] = ()
+    """How everything was read, and all cautions."""
+    cautions: tuple[str, ...] = ()
+
+
+def load_compared(
+    labels: object,
+    predictions: object,
+    *,
+    original: object = None,
+    kind: Kind | Mapping[str, Kind] = "probabilities",
+    classes: Sequence[str] | None = None,
+    item: str | None = None,
+    missing: Missing = "error",
+    unshared: Unshared = "auto",
+) -> Compared:
+    """Read labels and predictions, and bring them to the same items and classes.
+
+    The arguments are those of ``evaluate``.
+    """
     people = load_labels(_labelled(labels), classes=classes, item=item)
     sources = _by_arm(predictions)
     loaded = {
@@ -162,10 +200,24 @@ def evaluate(
         compared = replace(compared, original=truth.take(human.items))
     cautions = [*_left_out(people.labels, compared), *_doubtful_orders(compared, loaded, names)]
     compared, said = _on_shared_classes(compared, names, unshared)
-    return _scored(
-        compared, remarks, [*cautions, *said], metrics, strata, together=ensemble, draws=draws,
-        seed=seed, advance=advance,
-    )  # fmt: skip
+    cautions += said
+    return replace(
+        compared,
+        unlabelled=_unlabelled(people.labels, loaded, compared.human.classes),
+        remarks=(*remarks, *cautions),
+        cautions=tuple(cautions),
+    )
+
+
+def _unlabelled(
+    people: LabelSet, loaded: Mapping[str, LoadedPredictions], classes: tuple[str, ...]
+) -> dict[str, LabelSet]:
+    known, found = set(people.items), {}
+    for arm, one in loaded.items():
+        rest = [item for item in one.labels.items if item not in known]
+        if rest and set(classes) <= set(one.labels.classes):
+            found[arm] = _divided(one.labels, classes, rest)
+    return found
 
 
 def compare(
@@ -240,19 +292,8 @@ def _loaded(arm: str, source: object, people: LabelSet) -> LabelSet:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """Labels and models on the way to the same items and classes."""
-
-    human: LabelSet
-    models: Mapping[str, LabelSet]
-    original: LabelSet | None = None
-
-
 def _scored(
-    compared: _Compared,
-    remarks: Sequence[str],
-    cautions: Sequence[str],
+    compared: Compared,
     metrics: Sequence[str] | None,
     strata: Sequence[str] | Mapping[str, Collection[str]],
     *,
@@ -286,8 +327,8 @@ def _scored(
         models=models,
         original=truth,
         places=tuple(places),
-        remarks=(*remarks, *cautions),
-        cautions=tuple(cautions),
+        remarks=compared.remarks,
+        cautions=compared.cautions,
     )
 
 
@@ -356,11 +397,11 @@ def _on_shared_items(
     loaded: Mapping[str, LoadedPredictions],
     names: Mapping[str, str],
     missing: Missing,
-) -> _Compared:
+) -> Compared:
     for arm, one in loaded.items():
         hint = NO_ITEMS if one.by_position("items") else ""
         human = _join(names[arm], human, one.labels, missing, hint)
-    return _Compared(human, {arm: one.labels.take(human.items) for arm, one in loaded.items()})
+    return Compared(human, {arm: one.labels.take(human.items) for arm, one in loaded.items()})
 
 
 def _join(
@@ -382,14 +423,14 @@ def _over(labels: LabelSet, classes: Sequence[str]) -> LabelSet:
     return LabelSet(labels.items, tuple(classes), rows, labels.weight, labels.provenance)
 
 
-def _left_out(human: LabelSet, compared: _Compared) -> Iterator[str]:
+def _left_out(human: LabelSet, compared: Compared) -> Iterator[str]:
     lost = len(human) - len(compared.human)
     if lost:
         yield f"{lost:,} of {len(human):,} items have no prediction and are left out."
 
 
 def _doubtful_orders(
-    compared: _Compared, loaded: Mapping[str, LoadedPredictions], names: Mapping[str, str]
+    compared: Compared, loaded: Mapping[str, LoadedPredictions], names: Mapping[str, str]
 ) -> Iterator[str]:
     for arm, model in compared.models.items():
         if loaded[arm].by_position("classes") and {*model.classes} == {*compared.human.classes}:
@@ -402,8 +443,8 @@ def _doubtful_orders(
 
 
 def _on_shared_classes(
-    compared: _Compared, names: Mapping[str, str], unshared: Unshared
-) -> tuple[_Compared, list[str]]:
+    compared: Compared, names: Mapping[str, str], unshared: Unshared
+) -> tuple[Compared, list[str]]:
     human, models = compared.human, compared.models
     lacking = {arm: _without(human, model) for arm, model in models.items()}
     extra = {arm: _without(model, human) for arm, model in models.items()}
@@ -445,11 +486,11 @@ def _refuse_classes(
 
 
 def _with_all_classes(
-    compared: _Compared,
+    compared: Compared,
     lacking: Mapping[str, Sequence[str]],
     extra: Mapping[str, Sequence[str]],
     names: Mapping[str, str],
-) -> tuple[_Compared, list[str]]:
+) -> tuple[Compared, list[str]]:
     more = [name for each in extra.values() for name in each]
     classes = (*compared.human.classes, *dict.fromkeys(more))
     said = [
@@ -463,7 +504,7 @@ def _with_all_classes(
         if each
     ]
     original = compared.original
-    filled = _Compared(
+    filled = Compared(
         _filled(compared.human, classes),
         {arm: _filled(model, classes) for arm, model in compared.models.items()},
         None if original is None else _filled(original, classes),
@@ -479,11 +520,11 @@ def _filled(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
 
 
 def _with_shared_classes(
-    compared: _Compared,
+    compared: Compared,
     lacking: Mapping[str, Sequence[str]],
     extra: Mapping[str, Sequence[str]],
     names: Mapping[str, str],
-) -> tuple[_Compared, list[str]]:
+) -> tuple[Compared, list[str]]:
     human, original = compared.human, compared.original
     without = {name for each in lacking.values() for name in each}
     shared = tuple(name for name in human.classes if name not in without)
@@ -500,7 +541,7 @@ def _with_shared_classes(
     if not kept.any():
         raise DataError(f"No item has mass on the shared classes, {quote_names(shared)}.")
     items = [human.items[row] for row in np.flatnonzero(kept)]
-    divided = _Compared(
+    divided = Compared(
         _divided(human, shared, items),
         {arm: _divided(model, shared, items) for arm, model in compared.models.items()},
         None if original is None else _divided(original, shared, items),

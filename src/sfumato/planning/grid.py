@@ -290,7 +290,7 @@ def means(table: pl.DataFrame) -> pl.DataFrame:
     """
     possible = [all_constraints(n, k) for n, k in table.select("items", "classes").iter_rows()]
     told = table.with_columns(ratio=pl.col("constraints") / pl.Series(possible, dtype=pl.Float64))
-    others = told.group_by(SETTINGS).agg(pl.col("ratio", "effective").mean())
+    others = told.group_by(SETTINGS, maintain_order=True).agg(pl.col("ratio", "effective").mean())
     found = mean_over_seeds(told, SETTINGS, "rho").with_columns(pl.col("low", "high").clip(-1, 1))
     return found.join(others, on=SETTINGS, nulls_equal=True, maintain_order="left")
 

@@ -101,7 +101,7 @@ def accuracy(judgments: Judgments) -> Accuracy:
     ).drop_nulls("top1")
     people = (
         known.drop_nulls("annotator")
-        .group_by("annotator")
+        .group_by("annotator", maintain_order=True)
         .agg(pl.len().alias("answers"), pl.col("top1", "top2").mean())
         .sort("annotator")
     )
@@ -260,7 +260,7 @@ def _times_by(known: pl.DataFrame, key: str) -> pl.DataFrame:
     seconds = pl.col("seconds")
     return (
         known.drop_nulls(key)
-        .group_by(key)
+        .group_by(key, maintain_order=True)
         .agg(
             pl.len().alias("answers"),
             seconds.median().alias("median"),

@@ -202,7 +202,9 @@ def _of_thresholds(judgments: Judgments) -> dict[str, float]:
             "unsure": stated.unsure[stated.index].mean(axis=1),
         }
     )
-    by_person = unsure.drop_nulls().group_by("annotator").mean()["unsure"].to_numpy()
+    by_person = (
+        unsure.drop_nulls().group_by("annotator", maintain_order=True).mean()["unsure"].to_numpy()
+    )
     return {
         **{f"rate of {name}": rate for name, rate in rates._asdict().items()},
         "share of none of these": float(stated.none_of_these[stated.index].mean()),

@@ -215,7 +215,7 @@ def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, PerI
     """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
     timed = judgments.table.filter(pl.col("seconds") > 0)
     # Times are skewed: the mean is that of their logarithms.
-    means = timed.group_by("item").agg(pl.col("seconds").log().mean())
+    means = timed.group_by("item", maintain_order=True).agg(pl.col("seconds").log().mean())
     known = dict(zip(means["item"], means["seconds"], strict=True))
     if not known:
         return {}

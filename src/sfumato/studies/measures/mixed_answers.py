@@ -439,7 +439,7 @@ def _shown_mixes(inferred: pl.DataFrame) -> dict[str, list[str]]:
 
 def _labelled_mixes(released: pl.DataFrame) -> dict[str, list[str]]:
     """The mixes of each gallery of labels: those of a figure, most and least on other classes."""
-    masses = released.group_by("mix").agg(pl.col("other_mass").mean())
+    masses = released.group_by("mix", maintain_order=True).agg(pl.col("other_mass").mean())
     ordered = masses.sort("other_mass", "mix", descending=[True, False])["mix"].to_list()
     known = {name: mix_named(name) for name in sorted(ordered)}
     figure = [

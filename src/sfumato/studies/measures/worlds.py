@@ -266,11 +266,16 @@ def best_sparsity_gains(grid: pl.DataFrame) -> Iterator[Estimate]:
         pl.col("form").is_in(forms), pl.col("items") > SMALL, pl.col("classes") > SMALL, flipped=0.0
     )
     task = ["items", "classes", "dimensions"]
-    mine = plain.join(plain.filter(form="sparse").select(task).unique(), on=task, how="semi")
+    mine = plain.join(
+        plain.filter(form="sparse").select(task).unique(),
+        on=task,
+        how="semi",
+        maintain_order="left",
+    )
     if mine["seed"].n_unique() < 2 or not set(forms) <= set(mine["form"]):
         return
     saved = _saved(losses(mine, betas=SPARSE_BETAS))
-    cases = saved.group_by(CASE).agg(pl.col("gap").mean())["gap"]
+    cases = saved.group_by(CASE, maintain_order=True).agg(pl.col("gap").mean())["gap"]
     won = int((cases > 0).sum())
     note = f"less loss than both in {won} of {len(cases)} cases"
     yield _mean_estimate("best_sparsity_gain", saved, arm="sparse", stratum="gain", note=note)
@@ -287,7 +292,9 @@ def flip_gaps(grid: pl.DataFrame, thinned: pl.DataFrame) -> Iterator[Estimate]:
         *WORLD, fewer="rho", second_cell="cell"
     )
     wrong = grid.filter(pl.col("flipped") > 0, form="soft")
-    both = wrong.join(fewer, on=list(WORLD)).with_columns(gap=pl.col("rho") - pl.col("fewer"))
+    both = wrong.join(fewer, on=list(WORLD), maintain_order="left").with_columns(
+        gap=pl.col("rho") - pl.col("fewer")
+    )
     for (_, rate), part in both.sort("flipped", "seed").group_by(
         "dimensions", "flipped", maintain_order=True
     ):
@@ -381,7 +388,12 @@ def _mean_estimate(
     ``doubts`` are numbers about more than the average: the lower end is no higher than those of
     them that are below zero.
     """
-    by_seed = gaps.group_by("seed").agg(pl.col(column).mean()).sort("seed")[column].to_numpy()
+    by_seed = (
+        gaps.group_by("seed", maintain_order=True)
+        .agg(pl.col(column).mean())
+        .sort("seed")[column]
+        .to_numpy()
+    )
     average = student_interval(by_seed)
     low = min([average.low, *(doubt for doubt in doubts if doubt < 0)])
     if low < average.low:
@@ -418,7 +430,9 @@ def _break_evens(gaps: pl.DataFrame) -> pl.DataFrame:
 
 
 def _changed(start: pl.DataFrame, end: pl.DataFrame, *, on: list[str]) -> pl.DataFrame:
-    both = end.join(start.select(*on, start="rho", second_cell="cell"), on=on)
+    both = end.join(
+        start.select(*on, start="rho", second_cell="cell"), on=on, maintain_order="left"
+    )
     return both.with_columns(gap=pl.col("rho") - pl.col("start"))
 
 
@@ -431,8 +445,10 @@ def _saved(priced: pl.DataFrame) -> pl.DataFrame:
         .sort("elsewhere", "kept", maintain_order=True)
         .unique([*CASE, "seed"], keep="first", maintain_order=True)
     )
-    rivals = priced.filter(pl.col("form") != "sparse").group_by(*CASE, "seed")
-    both = chosen.join(rivals.agg(rival=pl.col("loss").min()), on=[*CASE, "seed"])
+    rivals = priced.filter(pl.col("form") != "sparse").group_by(*CASE, "seed", maintain_order=True)
+    both = chosen.join(
+        rivals.agg(rival=pl.col("loss").min()), on=[*CASE, "seed"], maintain_order="left"
+    )
     return both.with_columns(gap=pl.col("rival") - pl.col("loss"))
 
 
@@ -446,7 +462,11 @@ def _noise_parts(
     if not len(wrong):
         return
     task = ["items", "classes", "dimensions"]
-    right = soft.filter(flipped=0.0).join(wrong, on=task, how="semi").select(columns)
+    right = (
+        soft.filter(flipped=0.0)
+        .join(wrong, on=task, how="semi", maintain_order="left")
+        .select(columns)
+    )
     for rule, name in SERIES.items():
         mine = wrong if rule == "flipped" else thinned.filter(form="soft", rule=rule)
         yield name, right, mine.select(columns)
