@@ -13,7 +13,7 @@ from sfumato.reporting.page import Origin, Page, Section, Table, write
 from sfumato.reporting.text import Finding, count, summarise
 from sfumato.studies.claims import found_text
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.sections import audit, mixed_answers, rescore, trained, worlds
+from sfumato.studies.sections import audit, judges, mixed_answers, rescore, trained, worlds
 from sfumato.studies.study import Study
 from sfumato.studies.verdicts import KINDS
 
@@ -22,6 +22,9 @@ SectionMaker = Callable[[RunFolder], Section | None]
 SECTIONS: dict[str, SectionMaker] = {
     "claims": trained.claims,
     "leaderboard": rescore.leaderboard,
+    "judges": judges.worths,
+    "scales": judges.scales,
+    "kappa": judges.kappa_and_worth,
     "whose_answers": mixed_answers.whose_answers,
     "mixes_seen": mixed_answers.mixes_seen,
     "single_mixes": mixed_answers.single_mixes,
@@ -58,6 +61,7 @@ SECTIONS: dict[str, SectionMaker] = {
 
 OF_MEASURE: dict[str, str] = {
     "leaderboard": "rescore",
+    **dict.fromkeys(("judges", "scales", "kappa"), "judges"),
     **dict.fromkeys(
         (
             "whose_answers",
