@@ -95,12 +95,12 @@ class Worth(Tabular):
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row for each kind of evidence and stratum."""
-        return self.table
+        """One row per judge, alone on all items, with the usual numbers; ``table`` has the rest."""
+        return self.judges
 
     @property
     def judges(self) -> pl.DataFrame:
-        """Each judge alone on all items, with the usual numbers beside it."""
+        """Each judge alone on all items, and the usual numbers."""
         alone = (pl.col("people") == 0) & (pl.col("stratum") == "all")
         rows = self.table.filter(alone & ~pl.col("judge").is_in([TOGETHER, BEST, NOBODY]))
         return rows.drop("people", "stratum").join(self.usual, on="judge", how="left")
@@ -184,10 +184,11 @@ def worth_words(row: Mapping[str, Any]) -> str:
     'at least 2 people (0.90 to beyond the scale)'
     """
     if row["worth"] is None:
-        return NO_SCALE
+        return f"none: {NO_SCALE}"
     value = f"at least {row['worth']:g}" if row["capped"] else f"{row['worth']:.2f}"
     high = "beyond the scale" if row["high"] is None else f"{row['high']:.2f}"
-    return f"{value} people ({row['low']:.2f} to {high})"
+    noun = "person" if row["worth"] == 1 else "people"
+    return f"{value} {noun} ({row['low']:.2f} to {high})"
 
 
 def worth(
@@ -237,11 +238,8 @@ def worth(
         for judge in known
     ]
     losses = lose(order, sources, _mixes(len(known), end))
-    resampled = losses.resample(
-        list(views.values()), rng=np.random.default_rng([seed, 2]), draws=resamples
-    )
     names = [judge.name for judge in known]
-    measured = Measured(losses, names, views, dict(zip(views, resampled, strict=True)))
+    measured = measure(losses, names, views, resamples=resamples, seed=seed)
     rows = list(measured.rows())
     if each_person:
         rows += _each_person(panel, most=most, draws=draws, resamples=resamples, seed=seed)
@@ -262,6 +260,8 @@ class Measured:
     names: Sequence[str]
     views: Mapping[str, View]
     resampled: Mapping[str, Values]  # (1 + resamples, mixes)
+    steps: Mapping[str, Interval]
+    """By how much one person lowers the loss on the next."""
 
     @property
     def end(self) -> int:
@@ -278,8 +278,7 @@ class Measured:
 
     def has_scale(self, stratum: str = "all") -> bool:
         """Whether one person tells anything about the next."""
-        drawn = self.resampled[stratum]
-        return bool(percentile_interval(drawn[1:, 0] - drawn[1:, 1]).low > 0)
+        return bool(self.steps[stratum].low > 0)
 
     def worths(self, place: int, stratum: str = "all") -> Values:
         """The worth of a mix in the sample and in all resamples."""
@@ -334,6 +333,19 @@ class Measured:
                     ends = [np.minimum(self.worths(one), self.end) for one in (first, second)]
                     apart = ends[0] - ends[1]
                     yield (*names, "worth", float(apart[0]), percentile_interval(apart[1:]))
+
+
+def measure(
+    losses: Losses, names: Sequence[str], views: Mapping[str, View], *, resamples: int, seed: int
+) -> Measured:
+    """Resample the losses of every view."""
+    chosen = list(views.values())
+    drawn = losses.resample(chosen, rng=np.random.default_rng([seed, 2]), draws=resamples)
+    steps = losses.first_steps(chosen, rng=np.random.default_rng([seed, 4]))
+    return Measured(
+        losses, names, views,
+        dict(zip(views, drawn, strict=True)), dict(zip(views, steps, strict=True)),
+    )  # fmt: skip
 
 
 def _crowd(answers: object, reading: Mapping[str, Any]) -> CrowdLabels:
@@ -439,8 +451,7 @@ def _each_person(panel: Panel, *, most: int, draws: int, resamples: int, seed: i
         order_of = draw_people(inside, end, rng=np.random.default_rng(seed), draws=draws)
         mixes = [*(Mix((), people) for people in range(end + 1)), Mix((0,), 0)]
         losses = lose(order_of, [Source(codes=own)], mixes)
-        drawn = losses.resample(rng=np.random.default_rng([seed, 2]), draws=resamples)[0]
-        measured = Measured(losses, [name], {"all": View()}, {"all": drawn})
+        measured = measure(losses, [name], {"all": View()}, resamples=resamples, seed=seed)
         rows += [row for row in measured.rows() if row.judge == name]
     return rows
 

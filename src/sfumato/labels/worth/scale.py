@@ -1,8 +1,8 @@
 """Turn draws and judges into log-losses, and log-losses into numbers of people with intervals."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +22,13 @@ from sfumato.labels.worth.predictor import (
     floor,
     join_codes,
 )
+from sfumato.stats import Interval, percentile_interval
 
 REFITS = 200
 """Resamples in which models are fitted again, where a table is thin."""
+
+STEP_DRAWS = 400
+"""Resamples that tell whether people predict one another at all."""
 
 THIN = 5
 """A table is thin if it has more numbers than this part of the items."""
@@ -113,6 +117,20 @@ class Losses:
             change[:, 0] = 0.0
             found[:, :, thin] += change
         return found
+
+    def first_steps(self, views: Sequence[View], *, rng: np.random.Generator) -> list[Interval]:
+        """By how much one person's answer lowers the loss on the next, over items, by view.
+
+        It is about these people: whether others would tell as much is in the worths' intervals.
+        """
+        both = replace(self, mixes=self.mixes[:2], values=self.values[:2])
+        chunks = list(both._weights(rng=rng, draws=STEP_DRAWS))
+        even = [
+            Weights(one.items, None if one.people is None else np.ones_like(one.people))
+            for one in chunks
+        ]
+        drawn = [np.concatenate([both._means(one, view) for one in even]) for view in views]
+        return [percentile_interval(each[1:, 0] - each[1:, 1]) for each in drawn]
 
     def _weights(self, *, rng: np.random.Generator, draws: int) -> Iterator[Weights]:
         """Exponential weights of items (or their clusters) and of people, in chunks."""
@@ -267,6 +285,7 @@ def measure_losses(
     sources |= {("person", place): one.take(chosen) for place, one in enumerate(people)}
     alone = {name: believe_one(source, lesson, nothing) for name, source in sources.items()}
 
+    @cache
     def believe(mix: Mix) -> Belief:
         names = [("judge", judge) for judge in mix.judges]
         names += [("person", place) for place in range(mix.people)]
