@@ -160,6 +160,7 @@ def _networks(folder: Path) -> JudgedSet:
 def _statements(folder: Path) -> JudgedSet:
     """What one person's stated distribution is worth in clicks of others."""
     path = folder / "cifar10s" / "cifar10s_t2clamp_redist10.json"
+    step = _step(path)  # a file that is not there is found out here
     stated = read_crowd_labels(path, classes=CIFAR10)
     names = [f"{int(item):05}" for item in stated.items]
     clicks, labels = _cifar10h(folder)
@@ -176,7 +177,7 @@ def _statements(folder: Path) -> JudgedSet:
         )  # fmt: skip
     mean = stated.mean()
     pooled = tuple(f"{int(item):05}" for item in mean.items)
-    judges["mean of all statements"] = LabelSet(pooled, CIFAR10, mean.probs, provenance=_step(path))
+    judges["mean of all statements"] = LabelSet(pooled, CIFAR10, mean.probs, provenance=step)
     judges[ORIGINAL_LABEL] = hard_labels(names, CIFAR10, labels[[int(name) for name in names]])
     return JudgedSet(clicks.of_items(names), judges)
 
