@@ -168,8 +168,11 @@ def _print(found: Mapping[str, Any], quality: float | None) -> None:
         print_line(f"floor, were everything about an item known: {found['floor']:.3f}")
     print_table(
         "Judges with people and together",
-        ("evidence", "worth in people", "log-loss"),
-        [(_evidence(row), _worth(row), _loss(row)) for row in found["with_people"]],
+        ("evidence", "worth in people", "the last person adds", "log-loss"),
+        [
+            (_evidence(row), _worth(row), _step(row["last_person"]), _loss(row))
+            for row in found["with_people"]
+        ],
     )
     print_table(
         f"By stratum and group, {over}",
@@ -194,6 +197,10 @@ def _print(found: Mapping[str, Any], quality: float | None) -> None:
             for row in found.get("costs", [])
         ],
     )
+
+
+def _step(added: float | None) -> str:
+    return "–" if added is None else f"{added:.2f}"
 
 
 def _loss(row: Mapping[str, Any]) -> str:

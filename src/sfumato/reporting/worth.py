@@ -73,7 +73,9 @@ def worth_page(found: Worth) -> Page:
     rows = found.judges.to_dicts()
     findings = [Finding(f"{row['judge']} is worth {worth_words(row)}.", "found") for row in rows]
     curve = found.people.rename({"answers": "answers known", "log_loss": "log-loss"})
-    alone = Table("Judges alone", _shown(found.judges), simulated=simulated)
+    numbers = ["judge", "worth", "low", "high", "capped", "excess", "log_loss", "items"]
+    alone = Table("Judges alone", _shown(found.judges.select(numbers)), simulated=simulated)
+    usual = Table("What judges are otherwise told by", _spaced(found.usual), simulated=simulated)
     others = found.table.filter((pl.col("judge") != NOBODY) & (pl.col("stratum") == "all"))
     mixed = Table(
         "Judges with people and together", _shown(others.drop("stratum")), simulated=simulated
@@ -91,7 +93,7 @@ def worth_page(found: Worth) -> Page:
     sections = [
         Section("What is measured", IN_WORDS, (Text("\n\n".join(found.remarks)),)),
         Section("The scale", "", tuple(blocks)),
-        Section("Judges", "", (alone, mixed, *strata)),
+        Section("Judges", "", (alone, mixed, *strata, usual)),
     ]
     if len(found.needs):
         text = "What asking one more person is expected to gain, given the judges, in nats."
@@ -108,7 +110,12 @@ def _shown(table: pl.DataFrame) -> pl.DataFrame:
     """Worths with their intervals in words instead of four columns."""
     told = pl.Series("worth in people", [worth_words(row) for row in table.to_dicts()], pl.String)
     rest = table.drop("worth", "low", "high", "capped", "excess")
-    return rest.insert_column(1, told)
+    return _spaced(rest.insert_column(1, told))
+
+
+def _spaced(table: pl.DataFrame) -> pl.DataFrame:
+    """Columns with the names that a reader sees."""
+    return table.rename({name: name.replace("_", " ") for name in table.columns})
 
 
 def report_worth(found: Worth, path: str | Path) -> Path:

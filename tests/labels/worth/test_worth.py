@@ -284,7 +284,9 @@ def test_people_named_one_by_one_are_held_against_the_others() -> None:
 
     worths = {row["judge"]: row["worth"] for row in found.judges.to_dicts()}
     assert worths["p5"] < 0.05
-    assert all(0.6 < worths[f"p{place}"] < 2 for place in range(5))
+    assert all(
+        worths[f"p{place}"] > 1 for place in (0, 1, 2, 3, 4, 6, 7, 8)
+    )  # than one who may guess
 
 
 def test_curves_fall_and_worth_is_linear_between_people() -> None:

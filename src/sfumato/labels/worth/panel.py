@@ -69,6 +69,10 @@ def make_panel(crowd: CrowdLabels) -> Panel:
 
 def end_of_scale(counts: Codes, most: int) -> int:
     """The largest number of people that can be evidence with one left to predict."""
+    if most < 1:
+        raise DataError(
+            f"A scale that ends at {most} people tells nothing; let it end at 1 or more."
+        )
     ends = [k for k in range(1, most + 1) if (counts > k).mean() >= ENOUGH]
     if not ends:
         raise DataError(

@@ -103,7 +103,9 @@ class Worth(Tabular):
         """Each judge alone on all items, and the usual numbers."""
         alone = (pl.col("people") == 0) & (pl.col("stratum") == "all")
         rows = self.table.filter(alone & ~pl.col("judge").is_in([TOGETHER, BEST, NOBODY]))
-        return rows.drop("people", "stratum").join(self.usual, on="judge", how="left")
+        return rows.drop("people", "stratum", "last_person").join(
+            self.usual, on="judge", how="left"
+        )
 
     def cost(self, quality: float, *, person: float = 1.0, judge: float = 0.0) -> pl.DataFrame:
         """What it costs per item to know as much as ``quality`` people tell.
@@ -228,7 +230,7 @@ def worth(
     known = [read_judge(name, given) for name, given in (judges or {}).items()]
     end = end_of_scale(panel.counts, most)
     inside = panel.take(panel.counts > end)
-    _check(inside, known, draws=draws)
+    _check(inside, known, draws=draws, resamples=resamples)
     views = _views(inside, _pairs(strata, "item"), _pairs(groups, "annotator"))
     order = draw_people(
         inside, end, rng=np.random.default_rng(seed), draws=draws, clusters=_pairs(clusters, "item")
@@ -360,14 +362,15 @@ def _crowd(answers: object, reading: Mapping[str, Any]) -> CrowdLabels:
     return label(to_judgments(answers, **reading), per_annotator=True)
 
 
-def _check(panel: Panel, judges: Sequence[Judge], *, draws: int) -> None:
+def _check(panel: Panel, judges: Sequence[Judge], *, draws: int, resamples: int) -> None:
     if len(panel.items) < FEWEST:
         raise DataError(
             f"Only {format_count(len(panel.items), 'item')} with answers of enough people; worth "
             f"needs at least {FEWEST}."
         )
-    if draws < 1:
-        raise DataError(f"{draws} draws were asked for; ask for 1 or more.")
+    for count in (draws, resamples):
+        if count < 1:
+            raise DataError(f"{count} draws were asked for; ask for 1 or more.")
     names = [judge.name for judge in judges]
     for judge in judges:
         if judge.name in (TOGETHER, BEST, NOBODY) or names.count(judge.name) > 1:
@@ -417,11 +420,16 @@ def _views(
     if strata is not None:
         names = np.array([strata.get(item, "") for item in panel.items], dtype=object)
         found |= {name: View(items=names == name) for name in sorted(set(names) - {""})}
+        if not set(names) - {""}:
+            raise DataError("No item that people answered about enough is in any of the strata.")
     if groups is not None:
         if not panel.named:
             raise DataError("Groups of people need answers that say who gave them.")
         names = np.array([groups.get(who, "") for who in panel.annotators], dtype=object)
-        found |= {name: View(people=names == name) for name in sorted(set(names) - {""})}
+        here = sorted(set(names[np.unique(panel.who[panel.said >= 0])]) - {""})
+        if twice := sorted(set(here) & set(found)):
+            raise DataError(f"A stratum and a group are both called {twice[0]!r}; rename one.")
+        found |= {name: View(people=names == name) for name in here}
     return found
 
 
@@ -509,7 +517,7 @@ def _result(
               "advantage_probability": pl.Float64, "as_stated": pl.Float64}  # fmt: skip
     common = Common(over, people, sources, simulated, seed, len(panel.items))
     return Worth(
-        pl.DataFrame(rows, schema=ROW_SCHEMA, orient="row"),
+        _with_steps(pl.DataFrame(rows, schema=ROW_SCHEMA, orient="row")),
         measured.scale(),
         pl.DataFrame(list(usual), schema=schema),
         pl.DataFrame() if needs is None else needs,
@@ -526,6 +534,13 @@ def _result(
             "simulated": simulated,
         },
     )
+
+
+def _with_steps(table: pl.DataFrame) -> pl.DataFrame:
+    """What the last of the people adds to the worth; nothing beyond the end of the scale."""
+    before = pl.col("worth").shift(1).over("judge", "stratum")
+    known = (pl.col("people") > 0) & ~pl.col("capped")
+    return table.with_columns(last_person=pl.when(known).then(pl.col("worth") - before))
 
 
 ROW_SCHEMA = {"judge": pl.String, "people": pl.Int64, "stratum": pl.String, "worth": pl.Float64,
