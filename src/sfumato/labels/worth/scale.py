@@ -67,6 +67,11 @@ class Weights:
     def __len__(self) -> int:
         return len(self.items)
 
+    def take(self, row: int) -> "Weights":
+        """Those of one resample."""
+        people = None if self.people is None else self.people[row : row + 1]
+        return Weights(self.items[row : row + 1], people)
+
     def of_evidence(self, who: NDArray[np.int64]) -> NDArray[np.float32] | float:
         """What people count as evidence, (resamples, items, 1); ``who`` is (items, people).
 
@@ -100,17 +105,14 @@ class Losses:
         asked = [place for place, mix in enumerate(self.mixes) if not mix.judges or mix.people < 2]
         thin = [place for place in asked if self._is_thin(self.mixes[place])]
         draws = min(draws, REFITS) if thin else draws
-        chunks = list(self._weights(rng=rng, draws=draws))
-        found = np.stack(
-            [np.concatenate([self._means(chunk, view) for chunk in chunks]) for view in views]
-        )
+        parts: list[Values] = []
+        moved: list[Values] = []
+        for chunk in self._weights(rng=rng, draws=draws):
+            parts.append(np.stack([self._means(chunk, view) for view in views]))
+            for row in range(len(chunk) if thin else 0):
+                moved.append(self._moved(chunk.take(row), len(moved), thin, views))
+        found = np.concatenate(parts, axis=1)
         if thin:
-            moved = [
-                self._moved(chunk, row, number, thin, views)
-                for number, (chunk, row) in enumerate(
-                    (chunk, row) for chunk in chunks for row in range(len(chunk))
-                )
-            ]
             change = np.stack(moved, axis=1)  # (views, 1 + resamples, thin)
             # Weights that vary leave less to learn from; only how the change varies is of use.
             change -= change[:, 1:].mean(axis=1, keepdims=True)
@@ -124,13 +126,13 @@ class Losses:
         It is about these people: whether others would tell as much is in the worths' intervals.
         """
         both = replace(self, mixes=self.mixes[:2], values=self.values[:2])
-        chunks = list(both._weights(rng=rng, draws=STEP_DRAWS))
-        even = [
-            Weights(one.items, None if one.people is None else np.ones_like(one.people))
-            for one in chunks
-        ]
-        drawn = [np.concatenate([both._means(one, view) for one in even]) for view in views]
-        return [percentile_interval(each[1:, 0] - each[1:, 1]) for each in drawn]
+        drawn: list[list[Values]] = [[] for _ in views]
+        for chunk in both._weights(rng=rng, draws=STEP_DRAWS):
+            alike = None if chunk.people is None else np.ones_like(chunk.people)
+            for means, view in zip(drawn, views, strict=True):
+                means.append(both._means(Weights(chunk.items, alike), view))
+        each = [np.concatenate(means)[1:] for means in drawn]
+        return [percentile_interval(means[:, 0] - means[:, 1]) for means in each]
 
     def _weights(self, *, rng: np.random.Generator, draws: int) -> Iterator[Weights]:
         """Exponential weights of items (or their clusters) and of people, in chunks."""
@@ -232,15 +234,9 @@ class Losses:
         soft = sum(one.rows.shape[2] for one in sources if one.rows is not None)
         return (int(joint.max()) + 1 + soft) * len(panel.classes) > len(panel.items) / THIN
 
-    def _moved(
-        self, weights: Weights, row: int, number: int, thin: list[int], views: Sequence[View]
-    ) -> Values:
+    def _moved(self, one: Weights, number: int, thin: list[int], views: Sequence[View]) -> Values:
         """By how much losses change if one draw is fitted again under weights, (views, thin)."""
         draw = number % len(self.draws)
-        one = Weights(
-            weights.items[row : row + 1],
-            None if weights.people is None else weights.people[row : row + 1],
-        )
         items, places = len(self.draws.panel.items), self._by_people
         found = np.zeros((len(views), len(self.mixes)))
         for people in sorted({self.mixes[place].people for place in thin}):
