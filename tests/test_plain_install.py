@@ -166,6 +166,8 @@ WANTS = {
     "page of a plan": (("plan", "--items", "9", "--classes", "3", "-o", "p"), "report"),
     "elicit new": (("elicit", "new", "study", "--demo"), "elicit"),
     "elicit serve": (("elicit", "serve", "study"), "elicit"),
+    "elicit preview": (("elicit", "preview", "study"), "elicit"),
+    "elicit links": (("elicit", "links", "study", "--people", "2"), "elicit"),
     "elicit export": (("elicit", "export", "study", "-o", "x.csv"), "elicit"),
     "elicit status": (("elicit", "status", "study"), "elicit"),
     "elicit withdraw": (("elicit", "withdraw", "study", "person-1"), "elicit"),
