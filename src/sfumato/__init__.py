@@ -33,6 +33,7 @@ _NAMES = {
     "soft_scorer": "sfumato.evaluation.scorers:soft_scorer",
     "train": "sfumato.learn.model:train",
     "view": "sfumato.viewing.server:view",
+    "worth": "sfumato.labels.worth:worth",
     "write": "sfumato.labels.verbs:write",
     # what comes out
     "CrowdLabels": "sfumato.labels.labelset:CrowdLabels",
@@ -46,6 +47,7 @@ _NAMES = {
     "SoftCrossEntropy": "sfumato.learn.soft_torch:SoftCrossEntropy",
     "SoftTargets": "sfumato.learn.soft_targets:SoftTargets",
     "Study": "sfumato.studies.study:Study",
+    "Worth": "sfumato.labels.worth:Worth",
     # what goes wrong
     "DataError": "sfumato.errors:DataError",
     "MissingPackage": "sfumato.errors:MissingPackage",

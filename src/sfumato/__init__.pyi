@@ -23,6 +23,8 @@ from sfumato.labels.verbs import label as label
 from sfumato.labels.verbs import simulate as simulate
 from sfumato.labels.verbs import to_labels as read_labels
 from sfumato.labels.verbs import write as write
+from sfumato.labels.worth import Worth as Worth
+from sfumato.labels.worth import worth as worth
 from sfumato.learn.encoders import encode as encode
 from sfumato.learn.model import Model as Model
 from sfumato.learn.model import train as train
@@ -55,6 +57,7 @@ __all__ = [
     "SoftTargets",
     "Study",
     "UnknownName",
+    "Worth",
     "__version__",
     "aggregate",
     "audit",
@@ -77,5 +80,6 @@ __all__ = [
     "soft_scorer",
     "train",
     "view",
+    "worth",
     "write",
 ]

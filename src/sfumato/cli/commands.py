@@ -71,6 +71,11 @@ COMMANDS: dict[str, CommandEntry] = {
     "evaluate": CommandEntry(
         "sfumato.cli.evaluate:evaluate", LEARNING, "Score stored predictions against people."
     ),
+    "worth": CommandEntry(
+        "sfumato.cli.worth:worth",
+        LEARNING,
+        "How many people a judge, a model or a form is worth.",
+    ),
     "cover": CommandEntry(
         "sfumato.cli.evaluate:cover", LEARNING, "Make sets of classes that hold people's answers."
     ),

@@ -42,6 +42,20 @@ ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
 
 
 @dataclass(frozen=True, eq=False)
+class JudgedSet:
+    """What people and judges said about the same items."""
+
+    people: CrowdLabels
+    judges: Mapping[str, CrowdLabels | LabelSet]
+    epsilon: float = 0.1
+    """What the alternative-annotator test grants to a judge: more, the dearer the people."""
+    most: int = 5
+    """Where the scale of people ends at the latest."""
+    clusters: Mapping[str, str] | None = None
+    """Items that belong together, such as questions about one picture."""
+
+
+@dataclass(frozen=True, eq=False)
 class StudyData:
     """What a study works on; every stage may use it, none changes it."""
 
@@ -77,6 +91,8 @@ class StudyData:
     """Numbers about each item of ``people`` that tell of doubt, such as ``response time``."""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Answers in a form of their own, such as those about mixes."""
+    judged: Mapping[str, JudgedSet] = field(default_factory=dict)
+    """What people and judges said, by the name of the set."""
     provenance: Provenance = ()
     """The steps behind ``tables`` and whatever else is no label set."""
     missing: tuple[str, ...] = ()

@@ -44,12 +44,17 @@ from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.measures.rescore import ORACLE
-from sfumato.studies.sections import audit, mixed_answers, trained, worlds
+from sfumato.studies.sections import audit, judges, mixed_answers, trained, worlds
 from sfumato.studies.study import Study
 from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
+OF_JUDGES: dict[str, SectionMaker] = {
+    "judges": judges.worths,
+    "scales": judges.scales,
+    "kappa": judges.kappa_and_worth,
+}
 OF_MIXES: dict[str, SectionMaker] = {
     "whose_answers": mixed_answers.whose_answers,
     "mixes_seen": mixed_answers.mixes_seen,
@@ -84,6 +89,7 @@ APPENDIX: dict[str, SectionMaker] = {
 SECTIONS: dict[str, SectionMaker] = {
     "claims": trained.claims,
     "leaderboard": trained.leaderboard,
+    **OF_JUDGES,
     **OF_MIXES,
     "curves": trained.curves,
     "softness": trained.softness,
@@ -100,6 +106,7 @@ SECTIONS: dict[str, SectionMaker] = {
 
 OF_MEASURE: dict[str, str] = {
     "leaderboard": "rescore",
+    **dict.fromkeys(OF_JUDGES, "judges"),
     **dict.fromkeys(OF_MIXES, "mixed_answers"),
     **dict.fromkeys(OF_WORLDS, "worlds"),
 }

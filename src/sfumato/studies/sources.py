@@ -57,6 +57,7 @@ from sfumato.studies.data import (
     read_as,
     read_judgments,
 )
+from sfumato.studies.judge_sources import load_judged_sets
 from sfumato.studies.study import Own, Study, own_options
 from sfumato.studies.text_sources import load_chaosnli, load_lewidi, load_own_texts
 
@@ -402,6 +403,7 @@ SOURCES: dict[str, Source] = {
     "cifar10h-predictions": Source(
         "stored beliefs of paper 1's networks about CIFAR-10 test images", load_stored_predictions
     ),
+    "judges": Source("people's and judges' answers about the same items", load_judged_sets),
     "worlds": Source("no data: worlds are simulated", _load_nothing),
 }
 """Where a study's data can come from, by the name in its key ``data``."""

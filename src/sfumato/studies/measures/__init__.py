@@ -5,6 +5,7 @@ from sfumato.studies.measures.doubt import correlations, doubt, entropies
 from sfumato.studies.measures.duplicates import duplicates
 from sfumato.studies.measures.dynamics import convergence, data_maps
 from sfumato.studies.measures.interest import items_of_interest
+from sfumato.studies.measures.judges import judges
 from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
 from sfumato.studies.measures.rescore import rescore
@@ -50,5 +51,6 @@ MEASURES: dict[str, Measure] = {
     "items_of_interest": items_of_interest,
     "mixed_answers": mixed_answers,
     "rescore": rescore,
+    "judges": judges,
 }
 """Measures by the names that studies list them under."""
