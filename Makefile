@@ -3,10 +3,10 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-EXTRAS := learn,boost,tables,onnx,elicit,cluster,report
+EXTRAS := learn,boost,tables,text,vision,onnx,elicit,cluster,report,docs
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test check lint bench fuzz docs-check docs-update clean
+.PHONY: help demo test check lint bench fuzz docs-check docs-update site clean
 
 help:
 	@echo "make demo         install, report on real answers, train on digits with simulated annotators"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench        measure against peers (installs crowd-kit and cleanlab)"
 	@echo "make fuzz         thousands of generated requests to the elicitation server"
 	@echo "make docs-check   run every example of the documentation"
+	@echo "make site         build the documentation as a site in site/, without network"
 	@echo "make docs-update  run them and write what they print into the documentation"
 
 demo: .venv/installed
@@ -35,8 +36,9 @@ lint: .venv/installed
 	$(BIN)/mypy
 
 bench: .venv/installed-bench
-	$(BIN)/python benchmarks/aggregation.py
+	$(BIN)/python benchmarks/aggregation.py $$SFUMATO_DATA
 	$(BIN)/python benchmarks/million_rows.py
+	$(BIN)/python benchmarks/many_votes.py
 	$(BIN)/python benchmarks/training_speed.py
 	$(BIN)/python benchmarks/gnmds.py
 	$(BIN)/python benchmarks/advice.py
@@ -50,8 +52,12 @@ docs-check: .venv/installed
 docs-update: .venv/installed
 	SFUMATO_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/test_docs.py
 
+site: .venv/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --clean --quiet
+	@echo "Open site/index.html"
+
 clean:
-	rm -rf .venv demo-output benchmarks/out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv demo-output site benchmarks/out .mypy_cache .ruff_cache .pytest_cache
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

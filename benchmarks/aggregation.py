@@ -1,6 +1,6 @@
 """Measure aggregation against crowd-kit and cleanlab: same simulated votes, same answer, less time.
 
-    python benchmarks/aggregation.py [--quick]
+    python benchmarks/aggregation.py [--quick] [DATA]
 
 Votes are simulated (seeded) at the size of CIFAR-10H: 511,000 votes by 2,571 annotators on 10,000
 items with 10 classes. Every run is a process of its own. *CPU seconds* are from three columns of
@@ -10,12 +10,17 @@ log-likelihood of the parameters that each ends with; *difference* is relative t
 CROWDLAB, which has no likelihood, the largest of any weight. Peers come with ``pip install
 sfumato[bench]``; one that is not installed is left out.
 
-The last rows are ours at ten times the votes, on the same items by the same people and on ten
-times as many of both. Growth is of user time: what the system takes to hand out fresh memory
-varies too much from run to run.
+Then come rows of ours at ten times the votes, on the same items by the same people and on ten
+times as many of both (growth is of user time: what the system takes to hand out fresh memory
+varies too much from run to run), and Dawid–Skene until it converges on 300 classes.
+
+With DATA, the folder of real data sets, the labels that both tools give to four sets of real
+votes are held against the truth, each tool with its own settings; of classes that tie for the top
+each counts for its part, as which one is named is an accident.
 """
 
 import argparse
+import csv
 import json
 import os
 import resource
@@ -50,6 +55,11 @@ class Size:
 
 FULL = Size(10_000, 2_571, 511_000)
 QUICK = Size(1_000, 257, 51_100)
+MANY = Size(100_000, 5_000, 1_000_000, classes=300)
+MANY_QUICK = Size(10_000, 500, 100_000, classes=300)
+
+SETS = ("bluebird", "dog", "rte", "face")
+"""Real votes with a known truth; those on which crowd-kit publishes accuracies are not here."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,8 @@ CASES = (
     Case("glad", "crowd-kit", 2),
     Case("crowdlab", "cleanlab", 0),
 )
+TO_THE_END = Case("dawid-skene to the end", "", 100)
+"""Until it converges, or so many iterations."""
 
 
 @dataclass(frozen=True)
@@ -97,21 +109,28 @@ class Answer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the size")
+    parser.add_argument("data", nargs="?", type=Path, help="folder of real data sets")
     parser.add_argument("--run", nargs=5, help=argparse.SUPPRESS)  # what a child process does
+    parser.add_argument("--label", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.run:
         tool, method, iterations, work, answer = given.run
         run_child(tool, method, int(iterations), Path(work), Path(answer))
         return
-    rows = compare(QUICK if given.quick else FULL)
+    if given.label:
+        label_child(given.label[0], Path(given.label[1]))
+        return
+    rows = compare(QUICK if given.quick else FULL, MANY_QUICK if given.quick else MANY)
     OUT.mkdir(exist_ok=True)
     path = OUT / ("aggregation-quick.json" if given.quick else "aggregation.json")
     path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     print(f"\nWritten to {path}")
+    if given.data:
+        compare_accuracy(given.data / "crowd")
 
 
-def compare(size: Size) -> list[Row]:
-    """Run every case with both tools, then ours at ten times the size; print as it goes."""
+def compare(size: Size, many: Size) -> list[Row]:
+    """Run every case with both tools, then ours on more votes and on many classes; print it."""
     rows: list[Row] = []
     print(HEADER)
     with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +149,31 @@ def compare(size: Size) -> list[Row]:
                 rows.append(ours)
                 growth = ours.user_seconds / small[case.method].user_seconds
                 print(line(ours), f"  {growth:.1f} times the time, {note}", flush=True)
-    return rows
+        simulate(many, work)
+        ours, _ = measure("sfumato", TO_THE_END, many, work)
+        print(line(ours), f"  {many.annotators:,} people, {many.classes} classes", flush=True)
+    return [*rows, ours]
+
+
+def compare_accuracy(folder: Path) -> None:
+    """Accuracies of both tools on real votes, side by side."""
+    print(f"\n{'set':10} {'method':12} {'sfumato':>8} {'crowd-kit':>10} {'difference':>11}")
+    for name in SETS:
+        found = {}
+        for tool in ("sfumato", "crowd-kit"):
+            command = [sys.executable, __file__, "--label", tool, str(folder / f"{name}_label.csv")]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode == NOT_INSTALLED:
+                print(f"{tool} is not installed: pip install sfumato[bench]")
+                return
+            if done.returncode:
+                raise RuntimeError(f"{tool} failed on {name}:\n{done.stderr}")
+            found[tool] = json.loads(done.stdout.splitlines()[-1])
+        with (folder / f"{name}_truth.csv").open() as file:
+            truth = {row["item"]: row["truth"] for row in csv.DictReader(file)}
+        for method, ours in found["sfumato"].items():
+            mine, theirs = (accuracy(tops, truth) for tops in (ours, found["crowd-kit"][method]))
+            print(f"{name:10} {method:12} {mine:8.4f} {theirs:10.4f} {mine - theirs:+11.4f}")
 
 
 def compare_case(case: Case, size: Size, work: Path) -> list[Row]:
@@ -157,6 +200,15 @@ def difference(ours: Answer, theirs: Answer) -> float:
     if ours.log_likelihood is not None and theirs.log_likelihood is not None:
         return abs(ours.log_likelihood - theirs.log_likelihood) / abs(theirs.log_likelihood)
     return max(float(np.abs(ours.arrays[key] - theirs.arrays[key]).max()) for key in ours.arrays)
+
+
+Tops = dict[str, list[str]]
+"""The most probable class of each item, or several that tie."""
+
+
+def accuracy(tops: Tops, truth: dict[str, str]) -> float:
+    known = [(tops[item], true) for item, true in truth.items() if item in tops]
+    return float(np.mean([(true in top) / len(top) for top, true in known]))
 
 
 # --- the work ---------------------------------------------------------------------------------
@@ -242,11 +294,61 @@ def measure(tool: str, case: Case, size: Size, work: Path) -> tuple[Row, Answer]
     figures = {key: float(arrays.pop(key)) for key in ("cpu_seconds", "user_seconds", "peak_mb")}
     likelihood = LIKELIHOODS.get(case.method)
     value = None if likelihood is None else likelihood(work, arrays)
-    row = Row(tool, case.method, size.votes, case.iterations, **figures, log_likelihood=value)
+    iterations = case.iterations
+    if "trace" in arrays:
+        iterations, value = len(arrays["trace"]), float(arrays["trace"][-1])
+    row = Row(tool, case.method, size.votes, iterations, **figures, log_likelihood=value)
     return row, Answer(arrays, value)
 
 
 NOT_INSTALLED = 9
+
+LABELLERS = ("majority", "dawid-skene", "one-coin", "glad", "mace")
+
+
+def label_child(tool: str, path: Path) -> None:
+    """Print the labels that each method of one tool gives to a file of votes."""
+    with path.open() as file:
+        rows = [(row["item"], row["worker"], row["label"]) for row in csv.DictReader(file)]
+    columns = tuple(map(list, zip(*rows, strict=True)))
+    labellers = {"sfumato": sfumato_labels, "crowd-kit": crowdkit_labels}
+    try:
+        label = labellers[tool]
+        print(json.dumps({method: label(method, columns) for method in LABELLERS}))
+    except ImportError:
+        sys.exit(NOT_INSTALLED)
+
+
+def sfumato_labels(method: str, columns: tuple[list[str], ...]) -> Tops:
+    from sfumato.labels.aggregate import aggregate
+    from sfumato.labels.aggregate.columns import votes_of_columns
+
+    labels = aggregate(votes_of_columns(*columns), method, rng=np.random.default_rng(0)).labels
+    return tops_of(labels.items, labels.classes, labels.probs)
+
+
+def tops_of(items: Any, classes: Any, probs: NDArray[np.float64]) -> Tops:
+    best = probs == probs.max(axis=1, keepdims=True)
+    return {
+        item: [classes[k] for k in np.flatnonzero(row)]
+        for item, row in zip(items, best, strict=True)
+    }
+
+
+def crowdkit_labels(method: str, columns: tuple[list[str], ...]) -> Tops:
+    import pandas as pd
+    from crowdkit.aggregation import GLAD, MACE, DawidSkene, MajorityVote, OneCoinDawidSkene
+
+    kinds = {
+        "majority": MajorityVote,
+        "dawid-skene": DawidSkene,
+        "one-coin": OneCoinDawidSkene,
+        "glad": GLAD,
+        "mace": MACE,
+    }
+    table = pd.DataFrame(dict(zip(("task", "worker", "label"), columns, strict=True)))
+    probs = kinds[method]().fit_predict_proba(table)
+    return tops_of(probs.index, probs.columns, probs.to_numpy())
 
 
 def run_child(tool: str, method: str, iterations: int, work: Path, answer: Path) -> None:
@@ -293,6 +395,8 @@ def sfumato_runner(method: str) -> Runner:
         if method == "crowdlab":
             predictions = LabelSet(votes.items, votes.classes, columns["predictions"])
             result = aggregate(votes, method, rng=rng, predictions=predictions)
+        elif method == TO_THE_END.method:
+            result = aggregate(votes, "dawid-skene", rng=rng, iterations=iterations)
         else:
             result = aggregate(votes, method, rng=rng, iterations=iterations, tolerance=-np.inf)
         return lambda: our_parameters(method, result)
@@ -312,6 +416,9 @@ def our_parameters(method: str, result: "Aggregation") -> Arrays:
         case "glad":
             assert result.difficulty is not None
             return {"ability": quality, "ease": -np.log(result.difficulty)}
+        case TO_THE_END.method:
+            assert result.converged
+            return {"trace": np.array(result.trace)}
         case _:
             weight = result.fitted["model_weight"]
             return {"annotator_weight": quality, "model_weight": np.array([weight], dtype=float)}
@@ -444,7 +551,7 @@ LIKELIHOODS: dict[str, Callable[[Path, Arrays], float]] = {
 # --- the table --------------------------------------------------------------------------------
 
 HEADER = (
-    f"{'tool':10} {'method':12} {'votes':>9} {'iterations':>10} {'CPU s':>9} {'ratio':>8} "
+    f"{'tool':10} {'method':22} {'votes':>9} {'iterations':>10} {'CPU s':>9} {'ratio':>8} "
     f"{'peak MB':>8} {'ratio':>6} {'log-likelihood':>19} {'difference':>11}"
 )
 
@@ -455,7 +562,7 @@ def line(row: Row) -> str:
 
     cpu, memory = number(row.cpu_ratio, ",.0f"), number(row.memory_ratio, ".1f")
     return (
-        f"{row.tool:10} {row.method:12} {row.votes:9,} {row.iterations:10} {row.cpu_seconds:9.3f} "
+        f"{row.tool:10} {row.method:22} {row.votes:9,} {row.iterations:10} {row.cpu_seconds:9.3f} "
         f"{cpu:>8} {row.peak_mb:8.0f} {memory:>6} "
         f"{number(row.log_likelihood, '.6f'):>19} {number(row.difference, '.1e'):>11}"
     )

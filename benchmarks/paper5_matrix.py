@@ -1,6 +1,6 @@
 """The experiment of paper 5 at its own size: 180 trainings; prints how long they took.
 
-``python benchmarks/paper5_matrix.py DATA FOLDER``: two data sets of 28×28 images (3,045 digits
+``python benchmarks/paper5_matrix.py DATA FOLDER``: two datasets of 28×28 images (3,045 digits
 of MNIST; 2,484 images that mix two of them), three networks, five targets, six seeds, batch 64,
 at most 60 epochs, beliefs about the training part kept after every epoch. The people are
 simulated (yes/no/unsure), because the paper's own judgments cannot be had here: the run
@@ -39,7 +39,7 @@ SHARES = (0.7, 0.15, 0.15)
 
 
 def main() -> None:
-    """Make the two data sets, run the matrix, print the time."""
+    """Make the two datasets, run the matrix, print the time."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("data", type=Path)
     arguments.add_argument("folder", type=Path)
@@ -91,7 +91,7 @@ def mixed(digits: ImageSet, rng: np.random.Generator) -> tuple[Examples, LabelSe
 
 
 def cells_of(name: str, examples: Examples, seen: LabelSet, seeds: int) -> list[Cell]:
-    """Networks × targets × seeds on one data set."""
+    """Networks × targets × seeds on one dataset."""
     people = simulate(
         "yes-no-unsure", seen, per_item=6, annotators=160, rng=np.random.default_rng(1)
     )

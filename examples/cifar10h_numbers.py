@@ -1,4 +1,4 @@
-"""Print what CIFAR-10H and CIFAR-10S say about each other; needs the folder of data sets."""
+"""Print what CIFAR-10H and CIFAR-10S say about each other; needs the folder of datasets."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Print where the two readings of CIFAR-10S differ, and why; needs the folder of data sets."""
+"""Print where the two readings of CIFAR-10S differ, and why; needs the folder of datasets."""
 
 import sys
 from pathlib import Path

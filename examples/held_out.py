@@ -1,4 +1,4 @@
-"""Score shares and shrunk shares on votes they have not seen, on real data sets."""
+"""Score shares and shrunk shares on votes they have not seen, on real datasets."""
 
 import sys
 from pathlib import Path
@@ -23,8 +23,8 @@ SETS = {
 
 
 def main(data: Path) -> None:
-    """Print one line per data set."""
-    print(f"{'data set':12}" + "".join(f"{name:>16}" for name in NAMES))
+    """Print one line per dataset."""
+    print(f"{'dataset':12}" + "".join(f"{name:>16}" for name in NAMES))
     for name, (path, format_name) in SETS.items():
         judgments = read(data / path, format_name, ReadOptions())
         assert isinstance(judgments, Judgments)

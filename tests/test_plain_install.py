@@ -157,6 +157,7 @@ WANTS = {
         ("evaluate", "--labels", "labels.csv", "--predictions", "labels.csv", "--report", "e.html"),
         "report",
     ),
+    "view": (("view", "votes.csv"), "elicit"),
     "ambiguous": (
         ("ambiguous", "--images", "pictures", "--table", "table.csv", "-o", "between"), "learn",
     ),

@@ -9,6 +9,7 @@ added here, or to ``OTHERS`` with a reason.
 import ast
 import inspect
 import json
+import runpy
 import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -39,6 +40,8 @@ from sfumato.evaluation.metrics import METRICS, metric_named
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
 from sfumato.evaluation.trials import SEED_TESTS, paired_over_seeds
+from sfumato.items.items import Items
+from sfumato.items.load import load_items
 from sfumato.judgments.comparisons import (
     COMPARISON_QUESTIONS,
     ComparisonQuestion,
@@ -59,15 +62,15 @@ from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.judgments.statements import ODDITIES
 from sfumato.labels import simulate as simulate_room
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
-from sfumato.labels.build import RECIPES, build
+from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.check import CHECKS, check
-from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
 from sfumato.labels.simulate import SIMULATORS, simulate
 from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
+from sfumato.learn.encoders import ENCODERS, make_encoder
 from sfumato.learn.networks import NETWORKS, build_network
 from sfumato.learn.published import (
     ALPHAS,
@@ -87,7 +90,7 @@ from sfumato.planning.worlds import draw_world, scores_of
 from sfumato.provenance import Step, is_simulated
 from sfumato.reporting.datasheet import QUESTIONS_TO_THE_OWNER
 from sfumato.reporting.evaluation import PLOTS, plot_evaluation
-from sfumato.scores import COLUMNS, Estimate, Estimates, Metric, metric_words, metrics
+from sfumato.scores import COLUMNS, Estimate, Estimates, metric_words, metrics
 from sfumato.studies.ambiguous import PICTURES, load_pictures
 from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
 from sfumato.studies.claims import read_claims
@@ -101,7 +104,12 @@ from sfumato.studies.study import SIZES, Arm, Size, Study, read_study, shipped_n
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+TABLES = runpy.run_path(str(ROOT / "docs" / "site_pages.py"))["TABLES"]
+"""What the site shows of registries, made when it is built."""
+TEXT = "\n".join(
+    [page.read_text(encoding="utf-8") for page in PAGES]
+    + [table("formulas.md") for table in TABLES.values()]
+)
 CLASSES = ("cat", "dog", "deer")
 ITEMS = tuple(f"i{place}" for place in range(12))
 
@@ -344,6 +352,23 @@ def simulator_law(name: str) -> None:
     assert set(found.table["annotator"]) == {f"simulated-000{place}" for place in (1, 2, 3)}
 
 
+def small_items(encoder: str) -> Items:
+    if encoder == "efficientnet-lite0":
+        return load_items(np.arange(128, dtype=np.uint8).reshape(2, 8, 8))
+    return load_items({"0": "It rains.", "1": "It is wet."})
+
+
+def encoder_law(name: str) -> None:
+    """An item's vector does not depend on what else is encoded."""
+    items = small_items(name)
+    encoder = make_encoder(name, items)
+
+    both, one = encoder.encode(items), encoder.encode(items.take(["1"]))
+
+    assert both.kind == "vectors" and both.ids == items.ids
+    assert np.abs(both["1"] - one["1"]).max() < 1e-5
+
+
 def network_law(name: str) -> None:
     """Finite logits of the right shape for the smallest images that it takes."""
     side = NETWORKS[name].smallest_side
@@ -380,22 +405,11 @@ def metric_law(name: str) -> None:
 
 
 def words_law(name: str) -> None:
-    """A range that is one, and on the page of metrics the very same words."""
+    """A range that is one, and a sentence."""
     metric = metric_words(name)
     assert metric.better in ("lower", "higher", "neither")
     assert metric.low < metric.high
     assert metric.title and metric.meaning.endswith(".")
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8").splitlines()
-    assert metric_line(metric) in page, f"docs/metrics.md needs the line\n{metric_line(metric)}"
-
-
-def metric_line(metric: Metric) -> str:
-    low, high = ("−∞" if np.isinf(metric.low) else f"{metric.low:.4g}"), f"{metric.high:.4g}"
-    both = np.isinf([metric.low, metric.high])
-    spread = "any" if both.all() else f"{low} to {'∞' if both[1] else high}"
-    unit = f" ({metric.unit})" if metric.unit else ""
-    meaning = metric.meaning.replace("|", "\\|")
-    return f"| `{metric.name}` | {metric.title}{unit} | {metric.better} | {spread} | {meaning} |"
 
 
 def seed_test_law(name: str) -> None:
@@ -453,7 +467,7 @@ def dataset_law(name: str) -> None:
 
 
 def source_law(name: str) -> None:
-    """Label sets by different names; without a folder of data sets a sentence, or data."""
+    """Label sets by different names; without a folder of datasets a sentence, or data."""
     source = SOURCES[name]
     assert len(set(source.labels)) == len(source.labels)
     if name in ("digits", "worlds"):
@@ -685,6 +699,13 @@ REGISTRIES: dict[str, Registry] = {
         lambda entry: entry.about,
         lambda entry: [(entry.build, ("classes", "image_shape"))],
     ),
+    "encoder": Registry(
+        ENCODERS,
+        encoder_law,
+        lambda name: make_encoder(name, small_items(name)),
+        lambda entry: entry.about,
+        lambda entry: [(entry.make, ("items",))],
+    ),
     "published recipe": Registry(PUBLISHED, published_law, published_recipe),
     "published mixing": Registry(MIXINGS, mixing_law, published_mixing),
     "metric": Registry(
@@ -718,8 +739,8 @@ REGISTRIES: dict[str, Registry] = {
         lambda entry: first_sentence(entry.apply),
         lambda entry: [(entry.apply, ("picture", "strength", "rng"))],
     ),
-    "data set": Registry(DATASETS, dataset_law, find_dataset, lambda entry: entry.about),
-    "data set of pictures": Registry(
+    "dataset": Registry(DATASETS, dataset_law, find_dataset, lambda entry: entry.about),
+    "dataset of pictures": Registry(
         PICTURES, picture_law, lambda name: load_pictures(name, split=None)
     ),
     "form of answer": Registry(
@@ -811,7 +832,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
     "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
     "scores of sets": (SCORES, "the page and the help of `cover` tell both"),
-    "subsets": (SUBSETS, "parts of the page of one data set, which tells them"),
+    "subsets": (SUBSETS, "parts of the page of one dataset, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""
 

@@ -1,6 +1,6 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
-from sfumato.data import load as load
+from sfumato.data import load_set as load
 from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
@@ -25,6 +25,7 @@ from sfumato.labels.verbs import to_labels as read_labels
 from sfumato.labels.verbs import write as write
 from sfumato.labels.worth import Worth as Worth
 from sfumato.labels.worth import worth as worth
+from sfumato.learn.encoders import encode as encode
 from sfumato.learn.model import Model as Model
 from sfumato.learn.model import train as train
 from sfumato.learn.soft_targets import SoftTargets as SoftTargets
@@ -37,6 +38,7 @@ from sfumato.studies.study import Study as Study
 from sfumato.studies.verbs import audit as audit
 from sfumato.studies.verbs import report as report
 from sfumato.studies.verbs import run as run
+from sfumato.viewing.server import view as view
 
 __version__: str
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "compare",
     "cover",
     "describe",
+    "encode",
     "evaluate",
     "label",
     "load",
@@ -76,6 +79,7 @@ __all__ = [
     "soft_dataset",
     "soft_scorer",
     "train",
+    "view",
     "worth",
     "write",
 ]

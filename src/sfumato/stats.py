@@ -62,6 +62,9 @@ class Interval(NamedTuple):
         return Interval(low, high)
 
 
+MANY_ROWS = 50_000
+"""Above so many rows it pays to look for equal ones before resampling."""
+
 NOTHING = Interval(float("nan"), float("nan"))
 
 
@@ -149,6 +152,11 @@ def bootstrap_sums(values: Values, *, rng: np.random.Generator, draws: int = 100
     All columns see the same resampled rows, so differences between columns are paired; of equal
     columns they are exactly zero.
     """
+    if len(values) > MANY_ROWS:
+        distinct, times = np.unique(values, axis=0, return_counts=True)
+        if len(distinct) * 10 < len(values):  # votes repeat: draw how often each row comes
+            share = times / len(values)
+            return rng.multinomial(len(values), share, size=draws).astype(np.float64) @ distinct
     # A matrix product may round equal columns differently, so each is computed once.
     keys = [(column + 0.0).tobytes() for column in values.T]  # with 0.0 for -0.0
     last = {key: place for place, key in enumerate(keys)}

@@ -72,7 +72,7 @@ def test_one_seed_one_folder(run: Run) -> None:
             ),
             "Did you mean 'digits'?",
         ),
-        ((), "Give a data set, or images with the table"),
+        ((), "Give a dataset, or images with the table"),
         (("--data", "digits", "--network", "lenet"), "needs images of at least 12×12 pixels"),
     ],
 )

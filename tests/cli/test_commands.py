@@ -55,7 +55,7 @@ def test_labels_say_what_they_estimate(run: Run, name: str) -> None:
 
     expected = "which label is true" if name == "dawid-skene" else "what people say"
     assert found["estimand"] == expected
-    assert found["aggregate"] == ("shrunk-shares" if name == "auto" else name)
+    assert found["aggregate"] == ("informed" if name == "auto" else name)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,45 @@ def test_everything_that_made_no_label_is_written_with_its_reason(run: Run) -> N
     assert left.filter(pl.col("stage") == "selection")["reason"].to_list() == [
         "the same person judged the item before"
     ]
+
+
+def test_an_aggregator_is_told_what_is_known(run: Run) -> None:
+    words = ["label", "votes.csv", "--format", "crowd", "-o", "x.csv", "--overwrite"]
+    Path("truth.csv").write_text("item,truth\nimg1,dog\nimg9,cat\n")
+    Path("weights.csv").write_text("annotator;weight\neve;3\n")
+    Path("before.csv").write_text("annotator,true,said,count\nann,cat,dog,9\nann,dog,cat,9\n")
+    told = ["--gold", "truth.csv", "--weights", "weights.csv", "--initial-confusions", "before.csv"]
+
+    done = run(*words, "--aggregate", "dawid-skene", *told, "--set", "iterations=1", "--json")
+    weighted = run(*words, "--aggregate", "vote-shares", "--weights", "weights.csv")
+
+    assert done.code == 0 == weighted.code, done.err + weighted.err
+    assert "dawid-skene has not converged after 1 iteration" in json.loads(done.out)["remarks"][0]
+    assert pl.read_csv("x.csv").rows() == [("img1", 2 / 5, 3 / 5), ("img2", 0, 1)]
+    assert run(*words, "--aggregate", "dawid-skene", *told).code == 0
+    assert pl.read_csv("x.csv").row(0) == ("img1", 0, 1)
+    settings = json.loads(Path("x.csv.json").read_text())["provenance"][-1]["settings"]
+    assert settings["gold"]["entries"] == 2 and len(settings["gold"]["sha256"]) == 64
+    assert settings["weights"]["entries"] == 1 == settings["initial_confusions"]["entries"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "gold=1"], "'mean' takes no option 'gold'. Its options: none. 'gold' is"),
+        (["--aggregate", "glad", "--gold", "no.csv"], "There is no file no.csv"),
+        (["--aggregate", "glad", "--set", "iterations"], "written name=value; found 'iterations'"),
+        (["--aggregate", "glad", "--set", "iterations=many"], "'iterations' of 'glad' is 'many'"),
+        (["--aggregate", "majority", "--set", "ties=last"], "'ties' is 'last'; it must be one of"),
+    ],
+)
+def test_what_an_aggregator_cannot_be_told_is_a_sentence(
+    run: Run, words: list[str], message: str
+) -> None:
+    done = run("label", "votes.csv", "--format", "crowd", "-o", "x.csv", *words)
+
+    assert done.code == 1
+    assert message in done.err
 
 
 def test_intervals_hold_the_probabilities(run: Run) -> None:

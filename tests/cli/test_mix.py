@@ -79,7 +79,7 @@ def test_coefficients_and_items_can_be_chosen(tmp_path: Path) -> None:
     [
         (("--coefficients", "half"), "--coefficients takes numbers"),
         (("--coefficients", "0.5/0.5"), "stands twice"),
-        (("--data", "cifar"), "No data set of pictures is called 'cifar'"),
+        (("--data", "cifar"), "No dataset of pictures is called 'cifar'"),
     ],
 )
 def test_wrong_requests_are_answered_with_a_sentence(

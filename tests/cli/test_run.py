@@ -173,7 +173,7 @@ def folder(tmp_path: Path) -> Path:
         "versions": {"python": "3.11", "sfumato": "0.1"},
         "simulated": False,
         "fingerprint": "0" * 64,
-        "missing": ["The images further away are not in the folder of data sets."],
+        "missing": ["The images further away are not in the folder of datasets."],
         "timing": {"seconds": 3.0, "cell_seconds": 2.0, "work": 20.0},
     }
     (folder / "run.json").write_text(json.dumps(info), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Data sets are read by name, with the counts that were published."""
+"""Datasets are read by name, with the counts that were published."""
 
 import json
 from collections import Counter

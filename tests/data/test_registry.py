@@ -1,4 +1,4 @@
-"""Every data set is described fully, and the description is that of the real files."""
+"""Every dataset is described fully, and the description is that of the real files."""
 
 import subprocess
 import sys
@@ -130,7 +130,7 @@ def test_path_is_a_folder_of_the_data_folder(
 def test_misspelt_name_gets_a_suggestion(verb: object) -> None:
     assert callable(verb)
     with pytest.raises(
-        UnknownName, match=r"No data set is called 'cifar10-h'\. Did you mean 'cifar10h'"
+        UnknownName, match=r"No dataset is called 'cifar10-h'\. Did you mean 'cifar10h'"
     ):
         verb("cifar10-h")
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from playwright.sync_api import sync_playwright
 
 from sfumato.elicit.design.places import database_url as file_url
 from sfumato.elicit.design.study import ElicitStudy
@@ -29,7 +28,6 @@ from sfumato.elicit.storage.database import Connection, Database, open_database
 from sfumato.elicit.storage.schema import Picture, Stimulus
 
 KEY = b"a key only for tests, 32 bytes.."
-CHROMIUM = Path("/usr/bin/chromium")
 CLASSES = ("cat", "dog", "deer", "horse")
 
 
@@ -319,19 +317,3 @@ def desk_in_memory() -> Callable[..., Desk]:
 def desk(open_desk: Callable[..., Desk], study: ElicitStudy) -> Desk:
     """The small study with twelve items."""
     return open_desk(study)
-
-
-@pytest.fixture(scope="module")
-def chromium(needs: Callable[[str, str], None]) -> Iterator[Any]:
-    """A browser for the tests of one file.
-
-    Not for all files: as long as it is open an event loop runs in this thread, and tests that
-    start one of their own would fail.
-    """
-    if not CHROMIUM.exists():
-        needs("browser", f"{CHROMIUM} is not installed.")
-    with sync_playwright() as running:
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = running.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
-        yield browser
-        browser.close()

@@ -373,7 +373,7 @@ def test_strengths_of_one_corruption_share_their_randomness() -> None:
 @pytest.mark.parametrize("name", ["gaussian_noise", "contrast", "brightness", "pixelate"])
 def test_looks_like_the_released_pictures(name: str, data_folder: Path) -> None:
     if not (data_folder / "cifar10c").is_dir():
-        pytest.skip("CIFAR-10-C (3 GB) is not among the data sets here.")
+        pytest.skip("CIFAR-10-C (3 GB) is not among the datasets here.")
     clean = load("cifar10", "test", data_folder).images[:50]
     released = load("cifar10c", name, data_folder, severity=3).images[:50].astype(np.float64)
 

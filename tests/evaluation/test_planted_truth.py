@@ -1,4 +1,4 @@
-"""The audit of a made-up data set finds what was planted in it, all of it and nothing else.
+"""The audit of a made-up dataset finds what was planted in it, all of it and nothing else.
 
 600 simulated digits in two sources and two splits. Planted: 20 exact duplicates, 20 near ones
 (10 shifted by a pixel, 10 noisy), of which known ones lie across train and test and some have

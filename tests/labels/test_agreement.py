@@ -171,6 +171,56 @@ def test_the_patients_of_1971_give_the_published_kappa() -> None:
     assert fleiss_kappa(FLEISS_1971, rng=rng()).value == pytest.approx(0.430, abs=5e-4)
 
 
+WIKIPEDIA = np.array(  # what krippendorff's own tests compute alpha of; 0 is no answer
+    [
+        [0, 0, 0, 0, 0, 3, 4, 1, 2, 1, 1, 3, 3, 0, 3],
+        [1, 0, 2, 1, 3, 3, 4, 3, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 2, 1, 3, 4, 4, 0, 2, 1, 1, 3, 3, 0, 4],
+    ]
+)
+
+
+def test_krippendorff_s_own_cases_give_its_values() -> None:
+    observer, unit = np.nonzero(WIKIPEDIA)
+    words = np.array([[1, 2, 3, 0], [1, 2, 3, 1], [1, 2, 1, 1]])  # pos, neg, neu
+    agreed = np.tile([1, 2, 3, 4], (3, 1))
+
+    assert round(krippendorff_nominal(tabled(WIKIPEDIA), rng=rng()).value, 6) == 0.691358
+    alpha = krippendorff_interval(WIKIPEDIA[observer, unit].astype(float), unit, rng=rng())
+    assert round(alpha.value, 6) == 0.810845
+    assert round(krippendorff_nominal(tabled(words), rng=rng()).value, 6) == 0.722222
+    assert krippendorff_nominal(tabled(agreed), rng=rng()).value == 1
+    alpha = krippendorff_interval(agreed.ravel().astype(float), np.tile(range(4), 3), rng=rng())
+    assert alpha.value == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "kappa"),
+    [
+        (
+            [
+                [0, 0, 0, 0, 14],
+                [0, 2, 6, 4, 2],
+                [0, 0, 3, 5, 6],
+                [0, 3, 9, 2, 0],
+                [2, 2, 8, 1, 1],
+                [7, 7, 0, 0, 0],
+                [3, 2, 6, 3, 0],
+                [2, 5, 3, 2, 2],
+                [6, 5, 2, 1, 0],
+                [0, 2, 2, 3, 7],
+            ],
+            0.209931,
+        ),
+        ([[7, 1], [3, 5]], 0.161905),
+        ([[7, 0], [0, 7]], 1),
+        ([[6, 1, 0], [0, 7, 0]], 0.708333),
+    ],
+)
+def test_statsmodels_own_cases_give_its_values(table: list[list[int]], kappa: float) -> None:
+    assert fleiss_kappa(np.array(table), rng=rng()).value == pytest.approx(kappa, abs=6e-6)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.integers(2, 5))
 def test_kappa_of_equal_counts_equals_statsmodels(seed: int, n_votes: int, n_classes: int) -> None:
     table = np.random.default_rng(seed).multinomial(n_votes, np.ones(n_classes) / n_classes, 6)

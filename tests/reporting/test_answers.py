@@ -46,7 +46,8 @@ VOTES = votes(
 
 
 def section(page: Page, title: str) -> list[object]:
-    return next([*one.blocks] for one in page.sections if one.title == title)
+    everything = (*page.sections, *page.appendix)
+    return next([*one.blocks] for one in everything if one.title == title)
 
 
 def table_of(page: Page, title: str, named: str) -> pl.DataFrame:
@@ -61,15 +62,13 @@ def test_page_tells_who_how_long_agreement_and_oddities() -> None:
     page = report(VOTES)
 
     assert [one.title for one in page.sections] == [
-        "Who answered",
-        "How long",
+        "Most disputed items",
         "Agreement",
         "Doubt and disagreement",
-        "Most disputed items",
-        "Classes",
-        "Labels",
+        "Who answered",
         "Oddities",
     ]
+    assert [one.title for one in page.appendix] == ["How long", "Classes", "Labels"]
     who = table_of(page, "Who answered", "Annotators, the busiest first")
     assert who["annotator"].to_list() == ["ann", "ben", "cid"]
     assert who["answers"].to_list() == ["4", "3", "1"]
@@ -95,7 +94,7 @@ def test_classes_are_counted_over_all_and_by_person() -> None:
 def test_text_of_people_is_escaped() -> None:
     text = render(report(VOTES, text={"c": "<script>alert(1)</script>"}))
 
-    assert "<script>" not in text
+    assert "<script>alert" not in text
     assert "<frog>" not in text
 
 
@@ -105,7 +104,7 @@ def test_answers_that_agree_are_not_disputed_however_unsure() -> None:
 
     page = report(votes(rows, "distribution"))
 
-    assert any("People disagree on 0 of 2 items" in one.text for one in page.summary)
+    assert any("People disagree on 0 of 2 items" in one.text for one in page.findings)
     assert [type(one).__name__ for one in section(page, "Most disputed items")] == ["Text"]
     parts = table_of(page, "Doubt and disagreement", "Two parts")
     assert parts.select("in nats", "mean", "items above zero").rows() == [
@@ -138,21 +137,24 @@ def test_page_is_written_and_shown_in_a_notebook(tmp_path: Path) -> None:
     page = report(VOTES, tmp_path / "r.html", title="Ours")
 
     assert (tmp_path / "r.html").read_text() == render(page)
-    assert repr(page).startswith("<Page 'Ours': Who answered")
+    assert repr(page).startswith("<Page 'Ours': Most disputed items")
     assert page._repr_html_().startswith("<iframe srcdoc=")
 
 
 def test_people_that_are_not_recorded_are_no_table_of_people() -> None:
     page = report(votes([("a", None, "cat"), ("a", None, "dog"), ("b", None, "cat")]))
 
-    assert "people not recorded" in page.subtitle
+    assert page.lead is not None
+    assert "people not recorded" in page.lead.basis[0]
     assert [type(one).__name__ for one in section(page, "Who answered")] == ["Text"]
 
 
 def test_single_answers_are_told_and_not_called_agreement() -> None:
     page = report(votes([("a", "ann", "cat"), ("b", "ben", "dog")]))
 
-    assert any("nothing is known of disagreement" in one.text for one in page.summary)
+    assert page.lead is not None
+    assert page.lead.answer == "Nobody knows: no item has answers of two people."
+    assert any("nothing is known of disagreement" in line for line in page.lead.against)
     assert [type(one).__name__ for one in section(page, "Agreement")] == ["Text"]
 
 
@@ -177,4 +179,20 @@ def test_wording_of_a_table_from_elsewhere_is_not_invented() -> None:
     assert question_asked(silent) == "Not recorded; the answers are of the form choose-one."
     assert question_asked(ours).startswith("“Choose the label that fits the image")
     assert question_asked(told) == "“Which?” (choose-one, version 1)."
-    assert any("wording" in one.text for one in report(outside).summary)
+    lead = report(outside).lead
+    assert lead is not None
+    assert any("wording" in line for line in lead.against)
+
+
+def test_answer_is_the_share_of_pairs_that_say_the_same() -> None:
+    lead = report(VOTES).lead
+
+    # a: 1 of 3 pairs, b: 1 of 1, c: 0 of 1 (the second answer of ben is left out)
+    assert lead is not None
+    assert lead.answer == (
+        "Two people who answer about the same item say the same in 44 of 100 cases."
+    )
+    # cat 3, dog 4, <frog> 1 of 8 choices
+    assert lead.against[0].endswith("it would be 41 of 100.")
+    assert lead.figure is not None
+    assert [bar.text for bar in lead.figure.bars] == ["33%", "0%", "33%", "33%"]

@@ -1,3 +1,4 @@
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from sfumato.errors import DataError
 from sfumato.reporting.draw import (
     Basis,
     Drawing,
+    dots,
     finish_drawing,
+    first_style,
     panels,
     png_bytes,
     save,
@@ -157,8 +160,7 @@ def test_caption_says_items_people_seeds_and_interval() -> None:
     basis = Basis(True, items=1, seeds=(3,), interval="items", people=2)
 
     assert basis.sentence() == (
-        "n = 1 item; 2 simulated annotators; 1 seed (3); bars and bands: 95 % interval over items. "
-        "Simulated annotators, not people."
+        "n = 1 item; 2 simulated annotators; 1 seed (3); bars and bands: 95 % interval over items."
     )
 
 
@@ -170,7 +172,22 @@ def test_simulated_worlds_are_not_called_annotators() -> None:
     drawing = finish_drawing("w", "Worlds", "What.", figure=figure, table=table, basis=basis)
     page = render(Page("t", sections=(Section("s", blocks=(drawing,)),)))
 
-    assert drawing.caption == "What. 3 seeds (0 to 2). Simulated worlds, not people."
+    assert drawing.caption == "What. 3 seeds (0 to 2)."
     assert "simulated worlds" in drawing.svg
-    assert "Simulated worlds. What is marked" in page
+    assert "Simulated worlds: these numbers" in page
     assert "annotators" not in page
+
+
+def test_mark_tells_its_value_to_who_points_at_it() -> None:
+    figure, (axes,) = panels(1)
+    table = pl.DataFrame(
+        {"arm": ["a<b", "c", "d"], "value": [0.25, float("nan"), 0.5], "low": [0.2, 0.1, None],
+         "high": [0.3, 0.4, None]}
+    )  # fmt: skip
+    dots(axes, table, np.array([0.0, 1.0, 2.0]), first_style())
+
+    svg = finish_drawing("t", "T", "", figure=figure, table=table, basis=Basis(False)).svg
+
+    told = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", svg)
+    assert told == ["a&lt;b: 0.250 [0.200, 0.300]", "d: 0.500"]
+    assert "tips-" not in svg

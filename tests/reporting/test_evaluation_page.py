@@ -14,6 +14,7 @@ from sfumato.reporting.evaluation import (
     worst_items,
 )
 from sfumato.reporting.page import render
+from sfumato.reporting.text import said
 from sfumato.scores import Estimates
 
 
@@ -62,11 +63,12 @@ def test_page_has_every_part_and_every_metric(found: Evaluation, tmp_path: Path)
         "By stratum",
         "Worst items",
     ):
-        assert f">{title}</h2>" in text
+        assert f"<h3>{title}</h3>" in text
     for metric in dict.fromkeys(found.table["metric"]):
         assert metric in text
     assert "<b>text" not in text
-    assert "beside the figure's files" not in text
+    assert 'href="figures/' not in text
+    assert "near is closest to people: its cross-entropy is" in text
 
 
 def test_single_model_needs_no_leaderboard(found: Evaluation) -> None:
@@ -75,13 +77,38 @@ def test_single_model_needs_no_leaderboard(found: Evaluation) -> None:
     page = evaluation_page(one)
 
     assert [section.title for section in page.sections] == [
-        "What was compared",
-        "Scores",
+        "Worst items",
         "Is the confidence earned?",
         "By stratum",
-        "Worst items",
+        "Scores",
     ]
+    assert page.lead is not None
+    assert page.lead.question == "How close to people is near?"
     assert "ece" in render(page)
+
+
+def test_number_in_the_answer_is_the_estimate(found: Evaluation) -> None:
+    page = evaluation_page(found)
+
+    behind = found.places[1].behind
+    assert page.lead is not None
+    assert behind is not None
+    assert f"{said(behind.value, 'cross_entropy')} lower than that of the next, far" in (
+        page.lead.answer
+    )
+    assert page.lead.figure is not None
+    assert [bar.value for bar in page.lead.figure.bars][:2] == [
+        place.cross_entropy.value for place in found.places
+    ]
+
+
+def test_several_models_without_an_order_are_shown_side_by_side(found: Evaluation) -> None:
+    page = evaluation_page(evaluate(found.labels, found.models, metrics=["brier"], draws=5))
+
+    assert page.lead is not None
+    assert page.lead.question == "How close are they to people?"
+    assert page.lead.figure is not None
+    assert [bar.label for bar in page.lead.figure.bars] == ["near", "far"]
 
 
 def test_treatment_of_classes_stands_at_the_top(found: Evaluation) -> None:
@@ -90,7 +117,8 @@ def test_treatment_of_classes_stands_at_the_top(found: Evaluation) -> None:
 
     page = evaluation_page(evaluate(found.labels, model, metrics=["kl"], draws=5))
 
-    assert any("Only the labels have the class 'none'" in one.text for one in page.summary)
+    assert page.lead is not None
+    assert any("Only the labels have the class 'none'" in line for line in page.lead.against)
 
 
 def test_worst_items_are_the_farthest(found: Evaluation) -> None:

@@ -258,7 +258,6 @@ def test_figure_draws_its_table_with_mark_and_caption(name: str) -> None:
     assert drawing.title
     assert drawing.table["simulated"].unique().to_list() == [drawing.simulated]
     assert (TAG in words(drawing, laid_out=True)) == drawing.simulated
-    assert ("Simulated annotators" in drawing.caption) == drawing.simulated
     assert "seeds" in drawing.caption
 
 

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.reporting.text import Finding, summarise
+from sfumato.reporting.text import (
+    Contrast,
+    Finding,
+    cautions,
+    choose_findings,
+    contrasts,
+    mode_shift,
+    references,
+    said,
+)
 from sfumato.scores import Estimate
 
 
@@ -15,9 +24,9 @@ def difference(value: float, low: float | None, high: float | None, **more: obje
     return Estimate(value=value, low=low, high=high, **given)  # type: ignore[arg-type]
 
 
-def only(findings: list[Finding]) -> Finding:
-    assert len(findings) == 1, findings
-    return findings[0]
+def only(rows: list[Estimate]) -> Finding:
+    (contrast,) = contrasts(rows)
+    return contrast.finding()
 
 
 numbers = st.floats(-1, 1) | st.sampled_from([0.0, -0.0, 1e-12, -1e-12])
@@ -37,7 +46,7 @@ def some_differences(draw: st.DrawFn) -> list[Estimate]:
 
 @given(some_differences())
 def test_nothing_is_found_where_an_interval_contains_zero(rows: list[Estimate]) -> None:
-    finding = only(summarise([], rows))
+    finding = only(rows)
 
     certain = [
         one.low is not None
@@ -49,6 +58,20 @@ def test_nothing_is_found_where_an_interval_contains_zero(rows: list[Estimate]) 
     ]
     same_side = len({(one.low or 0) > 0 for one in rows}) == 1
     assert (finding.kind == "found") == (all(certain) and same_side)
+    assert bool(finding.way) == (finding.kind == "found")
+
+
+@given(some_differences())
+def test_number_said_is_that_of_the_network_with_the_least_difference(
+    rows: list[Estimate],
+) -> None:
+    finding = only(rows)
+
+    if finding.kind == "found":
+        least = min(rows, key=lambda one: abs(one.value))
+        assert f"{said(least.value, 'accuracy')} {'lower' if least.value < 0 else 'higher'}" in (
+            finding.text
+        )
 
 
 @given(some_differences(), some_differences(), some_differences())
@@ -64,7 +87,7 @@ def test_no_share_of_a_gain_is_found_in_doubt(
         between(rest[0], "soft", "majority"),
     ]
 
-    shift = summarise([], rows, modes=("original", "majority", "soft"))[3]
+    (shift,) = mode_shift(rows, "original", "majority", "soft")
 
     clear = [
         one.low is not None and not math.isnan(one.low) and (one.low > 0 or (one.high or 0) < 0)
@@ -72,7 +95,7 @@ def test_no_share_of_a_gain_is_found_in_doubt(
     ]
     if not all(clear):
         assert shift.kind == "not found"
-    if "%" in shift.text.split("(")[0]:
+    if "%" in shift.text:
         assert 0 <= part[0].value / whole[0].value <= 1
 
 
@@ -86,47 +109,77 @@ def test_no_reference_is_passed_inside_the_interval(
         Estimate("class_oracle", line),
     ]
 
-    finding = only(summarise(scores, []))
+    (finding,) = references(scores)
 
     assert (finding.kind == "found") == (not low <= line <= high)
 
 
 @pytest.mark.parametrize(
-    ("metric", "value", "words"),
+    ("metric", "value", "words", "way"),
     [
-        ("accuracy", 0.1, "higher accuracy than 'hard' against people, which is better"),
-        ("accuracy", -0.1, "lower accuracy than 'hard' against people, which is worse"),
-        ("cross_entropy", -0.1, "lower cross-entropy than 'hard' against people, which is better"),
-        ("cross_entropy", 0.1, "higher cross-entropy than 'hard' against people, which is worse"),
-        ("distance_to_people", 0.1, "higher distance to people's labels than 'hard' ("),
-        ("entropy", 0.1, "higher entropy of the model than 'hard' against people ("),
+        (
+            "accuracy",
+            0.1,
+            "They found the first choice of people more often: accuracy 10",
+            "better",
+        ),
+        ("accuracy", -0.1, "They found the first choice of people less often: accuracy", "worse"),
+        ("cross_entropy", -0.1, "They predicted people better: cross-entropy 0.1 nats", "better"),
+        ("cross_entropy", 0.1, "They predicted people worse: cross-entropy 0.1 nats", "worse"),
+        ("rms_calibration", 0.1, "further from how often it is right", "worse"),
+        ("brier", 0.1, "They did worse: Brier score 0.1 higher.", "worse"),
+        ("entropy", 0.1, "They were not the same: entropy of the model 0.1", ""),
     ],
 )
-def test_direction_words_follow_the_metric(metric: str, value: float, words: str) -> None:
-    row = difference(value, value - 0.05, value + 0.05, metric=metric)
+def test_direction_words_follow_the_metric(metric: str, value: float, words: str, way: str) -> None:
+    finding = only([difference(value, value - 0.05, value + 0.05, metric=metric)])
 
-    assert words in only(summarise([], [row])).text
+    assert words in finding.text
+    assert finding.way == way
 
 
-def test_sentence_shows_numbers_interval_items_and_seeds() -> None:
-    row = difference(0.1, 0.05, 0.15, p=0.003, test="paired t test", simulated=True)
+def test_sentence_can_be_read_aloud_and_has_its_numbers_behind_it() -> None:
+    row = difference(-0.21, -0.25, -0.15, metric="cross_entropy", p=0.003, test="paired t")
+    scores = [
+        Estimate("cross_entropy", value, arm, items=400)
+        for arm, value in (("soft", 0.6), ("hard", 0.81))
+    ]
 
-    finding = summarise([], [row])[1]
+    (contrast,) = contrasts([row], scores)
+    finding = contrast.finding("networks that learnt everybody's answers", " than the others")
 
-    assert finding == Finding(
-        "'soft' had higher accuracy than 'hard' against people, which is better (+0.100 [0.050, "
-        "0.150], p = 0.003 by paired t test; 95 % interval over seeds, 400 items, 3 seeds) "
-        "[simulated annotators].",
-        "found",
+    assert finding.text == (
+        "Networks that learnt everybody's answers predicted people better than the others: "
+        "cross-entropy 0.21 nats lower."
+    )
+    assert finding.behind == (
+        "-0.210 [-0.250, -0.150], p = 0.003 by paired t (0.600 against 0.810). 400 items and 3 "
+        "seeds; paired by seed, on the same items; 95 % interval over seeds."
+    )
+    assert finding.rows == (row,)
+
+
+def test_attack_is_named_and_the_least_of_the_networks_is_said() -> None:
+    rows = [
+        difference(-value, -value - 0.02, -value + 0.02, network=network, attack="pgd", bound=32.0)
+        for network, value in (("a", 0.27), ("b", 0.19), ("c", 0.26))
+    ]
+
+    assert only(rows).text == (
+        "Under PGD attacks of 32/255 they found the first choice of people less often: accuracy "
+        "at least 19 percentage points lower in all three networks."
     )
 
 
 def test_no_difference_is_said_with_its_numbers() -> None:
-    finding = only(summarise([], [difference(0.01, -0.02, 0.03)]))
+    finding = only([difference(0.01, -0.02, 0.03)])
 
     assert finding.kind == "not found"
-    assert finding.text.startswith("No difference was found between 'soft' and 'hard' in accuracy")
-    assert "+0.010 [-0.020, 0.030]" in finding.text
+    assert finding.text == (
+        "Whether they found the first choice of people better or worse is open: accuracy 1 "
+        "percentage point higher, and the interval includes zero."
+    )
+    assert "+0.010 [-0.020, 0.030]" in finding.behind
 
 
 def test_networks_that_disagree_give_a_caution() -> None:
@@ -135,35 +188,93 @@ def test_networks_that_disagree_give_a_caution() -> None:
         difference(-0.1, -0.15, -0.05, network="b"),
     ]
 
-    finding = only(summarise([], rows))
-
-    assert finding.kind == "caution"
-    assert "depends on the network" in finding.text
+    assert only(rows).kind == "caution"
+    assert "from 10 percentage points lower to 10 percentage points higher, by the network" in (
+        only(rows).text
+    )
 
 
 def test_one_network_of_three_is_no_consistent_difference() -> None:
     rows = [difference(0.1, 0.05 if n == "a" else -0.05, 0.15, network=n) for n in "abc"]
 
-    finding = only(summarise([], rows))
-
-    assert finding.kind == "not found"
-    assert "No consistent difference" in finding.text
+    assert only(rows).kind == "not found"
+    assert "10 percentage points higher, and not every interval excludes zero" in only(rows).text
 
 
 def test_test_that_disagrees_with_the_interval_gives_a_caution() -> None:
-    finding = only(summarise([], [difference(0.1, 0.05, 0.15, p=0.2, test="sign test")]))
+    finding = only([difference(0.1, 0.05, 0.15, p=0.2, test="sign test")])
 
     assert finding.kind == "caution"
-    assert "p = 0.2 by sign test" in finding.text
+    assert "p = 0.2 by sign test" in finding.behind
 
 
 def test_difference_without_interval_says_nothing() -> None:
-    assert only(summarise([], [difference(0.5, None, None)])).kind == "caution"
+    assert only([difference(0.5, None, None)]).kind == "caution"
 
 
 def test_interval_the_wrong_way_round_is_refused() -> None:
     with pytest.raises(DataError, match=r"'soft' minus 'hard' by 'accuracy' runs from 0.2 down"):
-        summarise([], [difference(0.1, 0.2, 0.1)])
+        only([difference(0.1, 0.2, 0.1)])
+
+
+def planted(metric: str, first: float, second: float, **more: object) -> Contrast:
+    value = first - second
+    row = difference(value, value - 1e-4, value + 1e-4, metric=metric, **more)
+    scores = (
+        Estimate(metric, first, "soft", **more),  # type: ignore[arg-type]
+        Estimate(metric, second, "hard", **more),  # type: ignore[arg-type]
+    )
+    return Contrast((row,), (scores,))
+
+
+def test_bad_news_is_chosen_by_the_rule_that_chooses_good_news() -> None:
+    good = [planted("cross_entropy", 0.5, 0.8), planted("second_best_accuracy", 0.8, 0.3)]
+    attacked = {"attack": "fgsm", "bound": 32.0}
+    bad = [planted("rms_calibration", 0.12, 0.02), planted("accuracy", 0.61, 0.79, **attacked)]
+    small = [planted("entropy_correlation", 0.64, 0.63), planted("accuracy", 0.94, 0.95)]
+
+    findings = choose_findings([*small, *good, *bad])
+
+    assert [(one.way, one.rows[0].metric) for one in findings] == [
+        ("better", "second_best_accuracy"),
+        ("better", "cross_entropy"),
+        ("better", "entropy_correlation"),
+        ("worse", "rms_calibration"),
+        ("worse", "accuracy"),
+        ("worse", "accuracy"),
+    ]
+    assert "FGSM attacks of 32/255" in findings[4].text
+
+
+def test_swapping_the_arms_swaps_good_and_bad() -> None:
+    pairs = [("cross_entropy", 0.5, 0.8), ("accuracy", 0.6, 0.8), ("rms_calibration", 0.2, 0.1)]
+    ways = {"better": "worse", "worse": "better"}
+
+    there = choose_findings([planted(*pair) for pair in pairs])
+    back = choose_findings([planted(metric, b, a) for metric, a, b in pairs])
+
+    turned = {(ways[one.way], one.rows[0].metric) for one in there}
+    assert {(one.way, one.rows[0].metric) for one in back} == turned
+
+
+def test_of_one_metric_under_several_attacks_the_largest_difference_is_told() -> None:
+    known = [
+        planted("accuracy", 0.9 - 0.01 * bound, 0.9, attack=attack, bound=float(bound))
+        for attack in ("fgsm", "pgd")
+        for bound in (4, 8, 16)
+    ]
+
+    (finding,) = choose_findings(known)
+
+    assert "FGSM attacks of 16/255" in finding.text
+
+
+def test_where_little_is_clear_the_rest_is_told_as_open() -> None:
+    rows = [difference(0.01, -0.02, 0.03, metric=each) for each in ("accuracy", "cross_entropy")]
+
+    findings = choose_findings(contrasts(rows))
+
+    assert [one.kind for one in findings] == ["not found", "not found"]
 
 
 def modes(rest_low: float) -> list[Estimate]:
@@ -175,19 +286,19 @@ def modes(rest_low: float) -> list[Estimate]:
 
 
 def test_part_of_the_gain_that_is_the_majority_vote() -> None:
-    findings = summarise([], modes(0.01), modes=("original", "majority", "soft"))
+    (finding,) = mode_shift(modes(0.01), "original", "majority", "soft")
 
-    assert findings[3].kind == "found"
-    assert "raised accuracy" in findings[3].text
-    assert "the majority vote alone accounts for about 60% of it" in findings[3].text
-    assert "+0.060 [0.040, 0.080] by the majority vote" in findings[3].text
+    assert finding.kind == "found"
+    assert "raised accuracy" in finding.text
+    assert "the majority vote alone accounts for about 60% of it" in finding.text
+    assert "+0.060 [0.040, 0.080] by the majority vote" in finding.behind
 
 
 def test_gain_that_is_only_the_majority_vote_is_not_owed_to_softness() -> None:
-    findings = summarise([], modes(-0.01), modes=("original", "majority", "soft"))
+    (finding,) = mode_shift(modes(-0.01), "original", "majority", "soft")
 
-    assert findings[3].kind == "not found"
-    assert "beyond the majority vote no difference was found" in findings[3].text
+    assert finding.kind == "not found"
+    assert "beyond the majority vote no difference was found" in finding.text
 
 
 def test_references_are_held_against_the_best_arm_of_the_same_stratum() -> None:
@@ -196,50 +307,24 @@ def test_references_are_held_against_the_best_arm_of_the_same_stratum() -> None:
         Estimate("cross_entropy", 0.4, "soft", low=0.35, high=0.45),
         Estimate("cross_entropy", 0.1, "soft", low=0.05, high=0.15, stratum="unanimous"),
         Estimate("entropy_floor", 0.2),
+        Estimate("class_oracle", 0.3),
     ]
 
-    finding = only(summarise(scores, []))
+    floor, oracle = references(scores)
 
-    assert finding.kind == "found"
-    assert "'soft': 0.400 [0.350, 0.450], above" in finding.text
-    assert "(0.200;" in finding.text
-
-
-def test_simulation_is_said_first() -> None:
-    findings = summarise([Estimate("accuracy", 0.5, simulated=True)], [])
-
-    assert findings[0].kind == "caution"
-    assert findings[0].text.startswith("The annotators behind these numbers are simulated")
-
-
-def test_partly_simulated_is_said_so() -> None:
-    scores = [Estimate("accuracy", 0.5, simulated=True), Estimate("accuracy", 0.5)]
-
-    assert summarise(scores, [])[0].text.startswith("Some of the annotators")
-
-
-def test_many_comparisons_bring_a_caution() -> None:
-    rows = [difference(0.1, 0.05, 0.15, arm=f"arm {n}") for n in range(40)]
-
-    assert "about 2 would exclude zero by chance" in summarise([], rows)[-1].text
-
-
-def test_few_seeds_and_undefined_scores_bring_cautions() -> None:
-    findings = summarise(
-        [Estimate("accuracy", math.nan)], [difference(0.1, 0.05, 0.15, seeds=(0, 1))]
+    assert floor.text.startswith("The closest, soft, was 0.2 nats above what no model can go below")
+    assert floor.behind.startswith("0.400 [0.350, 0.450] against 0.200.")
+    assert oracle.way == "worse"
+    assert oracle.text == (
+        "Knowing only the class of each item would predict people better than soft, by 0.1 nats."
     )
 
-    assert "rest on 2 seeds or fewer" in findings[-2].text
-    assert findings[-1].text == "Not defined for some arms or strata: accuracy."
 
+def test_many_comparisons_few_seeds_and_undefined_scores_bring_cautions() -> None:
+    rows = [difference(0.1, 0.05, 0.15, arm=f"arm {n}", seeds=(0, 1)) for n in range(40)]
 
-def test_only_chosen_metrics_and_strata_are_spoken_of() -> None:
-    rows = [
-        difference(0.1, 0.05, 0.15),
-        difference(0.1, 0.05, 0.15, metric="entropy"),
-        difference(0.1, 0.05, 0.15, stratum="disputed"),
-    ]
+    many, few, undefined = cautions(rows, [Estimate("accuracy", math.nan)])
 
-    assert len(summarise([], rows, metrics=["accuracy"])) == 1
-    both = summarise([], rows, metrics=["accuracy"], strata=("all", "disputed"))
-    assert "on disputed items" in both[1].text
+    assert "about 2 would exclude zero by chance" in many
+    assert "rest on 2 seeds or fewer" in few
+    assert undefined == "Not defined for some arms or strata: accuracy."

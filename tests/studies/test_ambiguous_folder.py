@@ -93,7 +93,7 @@ def test_pictures_come_from_a_data_set_or_a_folder_but_not_both(tmp_path: Path) 
 
     assert len(load_pictures("digits", split=None)) == 1797
     assert load_pictures(None, images=images, table=table, split="all").items == ITEMS
-    with pytest.raises(DataError, match="Give either a data set"):
+    with pytest.raises(DataError, match="Give either a dataset"):
         load_pictures("digits", images=images, table=table, split=None)
     with pytest.raises(DataError, match="with the table of their items"):
         load_pictures(None, images=images, split=None)

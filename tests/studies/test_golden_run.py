@@ -23,11 +23,12 @@ from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import Cell, CellResult, Progress
 from sfumato.learn.sweep.engines import Outcome, attempt
 from sfumato.reporting.page import Page
+from sfumato.reporting.text import said
 from sfumato.scores import COLUMNS
 from sfumato.studies.cell import train_and_test
 from sfumato.studies.data import Target
 from sfumato.studies.folder import RunFolder
-from sfumato.studies.pages import study_page
+from sfumato.studies.pages import main_contrast, study_page
 from sfumato.studies.run import Run, Runner, run_study
 from sfumato.studies.study import read_study
 from sfumato.studies.trace import trace_lines
@@ -160,12 +161,30 @@ def test_folder_holds_the_study_its_versions_and_what_it_took(run: Run) -> None:
 def test_report_has_every_section_and_its_figures(run: Run, page: Page) -> None:
     html = (run.folder / "report.html").read_text(encoding="utf-8")
 
-    titles = [section.title for section in page.sections]
-    assert titles[-1] == "What was compared"
+    titles = [section.title for section in (*page.sections, *page.appendix)]
+    assert "What was compared" in titles
     for text in (run.study.title, *titles):
-        assert text.replace("'", "&#x27;") in html or text in html
-    assert any("simulated" in finding.text for finding in page.summary)
-    assert len(list((run.folder / "figures").glob("*.svg"))) >= 5
+        assert text.replace("'", "&#39;") in html
+    assert html.count("Simulated annotators: these numbers rest on made-up answers") == 1
+    assert len(list((run.folder / "figures").glob("*.svg"))) >= 4
+
+
+def test_answer_and_findings_lead_to_their_rows(run: Run, page: Page) -> None:
+    main = main_contrast(run)
+    rows = pl.read_csv(run.folder / "figures" / "findings.csv")
+    table = run.estimates.table
+
+    assert main is not None
+    assert page.lead is not None
+    assert said(main.head.value, main.head.metric) in page.lead.answer
+    assert any(one.value == pytest.approx(main.head.value) for one in run.estimates.differences)
+    for row in rows.iter_rows(named=True):
+        assert table["value"][row["row"]] == pytest.approx(row["value"])
+    for finding in page.findings:
+        (named,) = re.findall(r"Rows? ([\d, ]+) of estimates.parquet", finding.behind)
+        told = [table.row(int(at), named=True) for at in named.split(", ")]
+        assert {one["metric"] for one in told} == {finding.rows[0].metric}
+        assert {abs(one["value"]) for one in told} == {abs(one.value) for one in finding.rows}
 
 
 def test_second_run_computes_nothing_and_changes_nothing(run: Run) -> None:
@@ -288,7 +307,8 @@ def test_failed_cell_is_told_with_its_reason(broken: Run, broken_page: Page) -> 
 
     assert failed["cell"].to_list() == ["soft, simple-ffn, seed 1"]
     assert failed["reason"][0].startswith("MemoryError: no memory left")
-    assert any(finding.text.startswith("1 cell failed") for finding in broken_page.summary)
+    assert broken_page.lead is not None
+    assert any(line.startswith("1 cell failed") for line in broken_page.lead.against)
     assert broken_page.sections[-1].title == "What failed"
     assert "no memory left" in (broken.folder / "report.html").read_text(encoding="utf-8")
 

@@ -39,6 +39,7 @@ from sfumato.studies.planned import (
     enough_people,
     headline,
     plan_folder,
+    plan_lead,
     remove_figures,
     write_plan,
 )
@@ -104,7 +105,7 @@ def test_large_task_is_simulated_smaller_and_says_so() -> None:
         "task's 200."
     )
     assert stands_for(Task(20, 10), sizes_of(Task(20, 10))) == ""
-    (caution,) = headline(Plan(task, rule_of_thumb(5000, 200)))[2:]
+    *_, caution = headline(Plan(task, rule_of_thumb(5000, 200)))
     assert caution.kind == "caution"
     assert "The task is many-shot, what is simulated is one-shot" in caution.text
 
@@ -251,7 +252,7 @@ def test_whether_total_time_favours_votes_is_said(votes: float, says: str, kind:
     assert found is not None
     assert found.kind == kind
     assert says in found.text
-    assert "32.4 seconds an item pay for 18 people giving votes (ρ 0.41)" in found.text
+    assert "32.4 seconds per item pay for 18 people giving votes (ρ 0.41)" in found.text
     assert "Paper 4 cautions that total time may favour votes" in found.text
 
 
@@ -267,18 +268,18 @@ def test_pilots_about_other_items_are_a_caution() -> None:
     alike = (piloted("soft", 0.1), piloted("hard", 0.1))
     other = (piloted("soft", 0.1), piloted("hard", 0.1, items=7))
 
-    plain = headline(Plan(Task(20, 6), advised(*rows), alike))
-    warned = headline(Plan(Task(20, 6), advised(*rows), other))
+    plain = plan_lead(Plan(Task(20, 6), advised(*rows), alike)).against
+    warned = plan_lead(Plan(Task(20, 6), advised(*rows), other)).against
 
-    assert not any("different items" in each.text for each in plain)
-    assert any("4 (soft), 7 (hard), 4 of them shared" in each.text for each in warned)
+    assert not any("different items" in each for each in plain)
+    assert any("4 (soft), 7 (hard), 4 of them shared" in each for each in warned)
 
 
 def test_people_that_are_enough_are_said_with_their_interval() -> None:
     stop = Enough(5, 4, 6, 0.129, beyond=False)
     advice = replace(advised(alternative("sparse", 2), alternative("hard")), enough=stop)
 
-    assert "From 5 people an item on (95 % interval over the pilot's items 4 to 6)" in (
+    assert "From 5 people per item on (95 % interval over the pilot's items 4 to 6)" in (
         enough_people(Plan(Task(20, 6), advice))
     )
     assert "needs a pilot" in enough_people(Plan(Task(20, 6), rule_of_thumb(20, 6)))
@@ -393,12 +394,12 @@ def test_page_needs_nothing_else_and_says_what_it_rests_on(written: tuple[Plan, 
     page = (folder / "plan.html").read_text(encoding="utf-8")
 
     assert "src=" not in page
-    assert "Collect soft answers, 1 person an item, but it is not clear-cut" in page
+    assert "Collect soft answers, 1 person per item, but it is not clear-cut" in page
     assert "The framed cross is the task." in page
     assert "12 simulated items stand for the task&#39;s 70." in page
     assert "as noisy as the errors of hard and soft answers say" in page
     assert "Paper 4 cautions" in page
-    assert page.index("not clear-cut") < page.index("Alternatives") < page.index("<svg")
+    assert page.index("not clear-cut") < page.index('class="chart"') < page.index("Alternatives")
 
 
 def test_second_plan_removes_the_figures_of_the_first_and_nothing_else(tmp_path: Path) -> None:
@@ -411,9 +412,22 @@ def test_second_plan_removes_the_figures_of_the_first_and_nothing_else(tmp_path:
 
 
 def test_plan_with_nothing_weighed_says_so_first() -> None:
-    (answer, *_) = headline(Plan(Task(4, 3), rule_of_thumb(4, 3)))
+    lead = plan_lead(Plan(Task(4, 3), rule_of_thumb(4, 3)))
 
-    assert answer.text == "Collect hard answers: by rule of thumb, with nothing weighed."
+    assert lead.answer == "Collect hard answers: by rule of thumb, with nothing weighed."
+    assert lead.against[0].startswith("Nothing was weighed")
+    assert lead.figure is not None
+    assert {bar.label for bar in lead.figure.bars if bar.strong} == {"hard"}
+
+
+def test_picture_of_a_plan_holds_the_probabilities_of_the_sentence() -> None:
+    rows = alternative("soft", probability=0.7), alternative("hard", probability=0.2)
+
+    lead = plan_lead(Plan(Task(20, 6), advised(*rows)))
+
+    assert lead.question == "Which labels should be collected for 20 items of 6 classes?"
+    assert lead.figure is not None
+    assert [(bar.label, bar.value) for bar in lead.figure.bars] == [("soft", 0.7), ("hard", 0.2)]
 
 
 def test_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_mixing_says_which_of_its_numbers_are_simulated(
     assert run.simulated == bool(simulated)
     assert ("mixes" in run.tables["arms"].columns) == (name == "mixing-augment")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert ('class="mark">simulated' in page) == bool(simulated)
+    assert ('class="banner">Simulated' in page) == bool(simulated)
 
 
 def mixed_data(study: Study, *, with_soft: bool) -> StudyData:

@@ -358,7 +358,7 @@ def soft_digit(place: int, source: str) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def soft_digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of data sets with a made-up file in the layout of soft-digits."""
+    """A folder of datasets with a made-up file in the layout of soft-digits."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "soft_digits").mkdir()
     rows = [soft_digit(place, "mnist" if place < EACH else "mukhoti") for place in range(2 * EACH)]

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import sfumato.cli.options as given
 from sfumato.cli.help import CommandWithHelp, GroupWithHelp
-from sfumato.cli.options import TableOptions
+from sfumato.cli.options import GATHERED
 from sfumato.cli.printing import set_quiet
 from sfumato.names import load_name
 
@@ -53,6 +53,11 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     "label": CommandEntry(
         "sfumato.cli.label:label", LABELLING, "Turn people's answers into label distributions."
+    ),
+    "view": CommandEntry(
+        "sfumato.cli.view:view",
+        LABELLING,
+        "Walk through items, answers and predictions on a page of this machine.",
     ),
     "simulate": CommandEntry(
         "sfumato.cli.label:simulate", LABELLING, "Answers of simulated annotators, marked as such."
@@ -159,17 +164,20 @@ def load_command(name: str) -> "TyperCommand | TyperGroup":
 
 
 def with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The same command with ``--quiet``, and with the options of ``TableOptions`` one by one."""
+    """The same command with ``--quiet``, and with the options of ``GATHERED`` one by one."""
     own = signature(function)
-    taken = [name for name, each in own.parameters.items() if each.annotation is TableOptions]
+    taken = {
+        name: each.annotation
+        for name, each in own.parameters.items()
+        if each.annotation in GATHERED
+    }
 
     @wraps(function)
     def call(*, quiet: bool, **options: Any) -> None:
         if quiet:
             set_quiet(True)
-        for name in taken:
-            table = {field.name: options.pop(field.name) for field in fields(TableOptions)}
-            options[name] = TableOptions(**table)
+        for name, kind in taken.items():
+            options[name] = kind(**{field.name: options.pop(field.name) for field in fields(kind)})
         function(**options)
 
     parameters = list(_spread(own.parameters.values()))
@@ -179,11 +187,11 @@ def with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _spread(parameters: Iterable[Parameter]) -> Iterator[Parameter]:
-    """The parameters in their order, those of ``TableOptions`` in its place, and ``quiet``."""
+    """The parameters in their order, those of ``GATHERED`` in its place, and ``quiet``."""
     by_name = Parameter.KEYWORD_ONLY
     for parameter in parameters:
-        if parameter.annotation is TableOptions:
-            for field in fields(TableOptions):
+        if parameter.annotation in GATHERED:
+            for field in fields(parameter.annotation):
                 yield Parameter(field.name, by_name, default=field.default, annotation=field.type)
         else:
             yield parameter

@@ -1,4 +1,4 @@
-"""``sfumato describe``, ``convert`` and ``data``: what a file holds, and the data sets."""
+"""``sfumato describe``, ``convert`` and ``data``: what a file holds, and the datasets."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -39,7 +39,7 @@ MOST_ACROSS = 10
 MOST_PEOPLE = 20
 """A table by person is printed for at most so many people; --json has all."""
 
-data_app = typer.Typer(help="Data sets: where from, licence, checksum, what is here.")
+data_app = typer.Typer(help="Datasets: where from, licence, checksum, what is here.")
 
 WhatIf = Annotated[
     str,
@@ -57,7 +57,7 @@ License = Annotated[
 ]
 Creator = Annotated[str | None, typer.Option("--creator", help="Who made it (--to hf).")]
 Url = Annotated[str | None, typer.Option("--url", help="Where it is published (--to hf).")]
-DatasetName = Annotated[str, typer.Argument(help="A data set of `sfumato data list`.")]
+DatasetName = Annotated[str, typer.Argument(help="A dataset of `sfumato data list`.")]
 
 
 def describe(
@@ -133,7 +133,7 @@ def convert(
 
 @data_app.command("list")
 def data_list(as_json: given.AsJson = False) -> None:
-    """The data sets, with their licences and whether they are here."""
+    """The datasets, with their licences and whether they are here."""
     from sfumato.data import listing
 
     print_result({"datasets": listing()}, as_json, _print_datasets)
@@ -143,7 +143,7 @@ def data_list(as_json: given.AsJson = False) -> None:
 def data_get(
     name: DatasetName,
 ) -> None:
-    """Fetch the files of a data set that are missing, and check them."""
+    """Fetch the files of a dataset that are missing, and check them."""
     from sfumato.data import get, path
 
     with progress(f"Fetching {name}") as advance:
@@ -156,7 +156,7 @@ def data_check(
     name: DatasetName,
     as_json: given.AsJson = False,
 ) -> None:
-    """Compare the files of a data set with their checksums."""
+    """Compare the files of a dataset with their checksums."""
     from sfumato.data import check
 
     rows = check(name)
@@ -169,7 +169,7 @@ def data_check(
 def data_path(
     name: DatasetName,
 ) -> None:
-    """Where the files of a data set are, or would be."""
+    """Where the files of a dataset are, or would be."""
     from sfumato.data import path
 
     typer.echo(str(path(name)))
@@ -248,15 +248,15 @@ def _print_other(found: Mapping[str, Any]) -> None:
 
 
 def _print_datasets(found: Mapping[str, Any]) -> None:
-    """The table of data sets."""
+    """The table of datasets."""
     rows = [
         (row["name"], row["present"], row["licence"], row["about"]) for row in found["datasets"]
     ]
-    print_table("Data sets", ("name", "here", "licence", "what"), rows)
+    print_table("Datasets", ("name", "here", "licence", "what"), rows)
 
 
 def _print_files(found: Mapping[str, Any]) -> None:
-    """The files of one data set and their state."""
+    """The files of one dataset and their state."""
     if not found["files"]:
         print_line("There are no files to check: the data come with a package.")
     print_table("Files", ("file", "state"), [(row["file"], row["state"]) for row in found["files"]])

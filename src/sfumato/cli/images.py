@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.provenance import Setting
 
 PictureData = Annotated[
-    str | None, typer.Option("--data", help="A data set of pictures, such as digits or mnist.")
+    str | None, typer.Option("--data", help="A dataset of pictures, such as digits or mnist.")
 ]
 OwnPictures = Annotated[
     Path | None, typer.Option("--images", help="Folder or zip archive of one's own pictures.")

@@ -1,11 +1,14 @@
 """``sfumato label`` and ``simulate``: judgments become distributions, distributions judgments."""
 
+import json
 import math
+import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 import sfumato.cli.options as given
@@ -31,9 +34,10 @@ from sfumato.errors import DataError
 from sfumato.names import format_count
 
 if TYPE_CHECKING:
+    from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.labelset import LabelSet
-    from sfumato.labels.make import LabellingResult
+    from sfumato.labels.make import LabellingResult, LabelSettings
     from sfumato.labels.simulate.run import Simulation, SimulationSettings
     from sfumato.labels.simulate.top_two import HabitsName
 
@@ -89,7 +93,9 @@ Aggregate = Annotated[
 ]
 Predictions = Annotated[
     Path | None,
-    typer.Option("--predictions", help="A classifier's predictions (crowdlab)."),
+    typer.Option(
+        "--predictions", "--prior", help="What a model believes (informed, auto, crowdlab)."
+    ),
 ]
 Intervals = Annotated[
     Path | None,
@@ -170,7 +176,10 @@ def label(
     predictions: Predictions = None,
     intervals: Intervals = None,
     left_out: LeftOut = None,
+    engine: given.Engine = "local",
+    scheduler: given.Scheduler = None,
     *,
+    aggregator_options: given.AggregatorOptions,
     table_options: given.TableOptions,
     classes: given.Classes = None,
     question: given.QuestionKind = None,
@@ -181,17 +190,17 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
-    from sfumato.labels.describe import DEFAULT_RECIPE
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
     files = _Files(output, intervals, left_out, confusions)
     _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
+    told = _read_aggregator_options(aggregate or "mean", aggregator_options)
     options = read_options(table_options, classes, question, key)
-    judgments = read_judgments(file, format_, options, strict)
+    parts = _Parts(file, format_, options, strict, output, engine, scheduler)
     settings = LabelSettings(
-        recipe or DEFAULT_RECIPE[judgments.question.kind],
+        recipe,
         gamma=gamma,
         rule=_reading(rule),
         vectors=vectors,
@@ -200,18 +209,109 @@ def label(
         keep=names_in(keep),
         exclude=quality_rules(exclude),
         aggregate=aggregate or "mean",
+        options=told,
         interval="default" if intervals else "none",
         seed=seed,
     )
-    model = None
-    if predictions is not None:
-        model = read_labels(predictions, classes=judgments.question.classes)
-    with progress("Labelling"):
-        made = make_labels(judgments, settings, predictions=model)
-    with progress("Writing"):
-        _write(made, judgments, files, per_annotator=per_annotator)
-    summary = _summarise(judgments, made, per_annotator=per_annotator)
+    alone = not (per_annotator or exclude or intervals or left_out or confusions or predictions)
+    buckets = parts.count_buckets() if alone and (aggregate or "mean") == "mean" else 1
+    if buckets > 1:
+        summary = _label_in_buckets(parts, buckets, settings, output)
+    else:
+        judgments = parts.read((0, 1))
+        model = None
+        if predictions is not None:
+            model = read_labels(predictions, classes=judgments.question.classes)
+        with progress("Labelling"):
+            made = make_labels(judgments, settings, predictions=model)
+        with progress("Writing"):
+            _write(made, judgments, files, per_annotator=per_annotator)
+        summary = _summarise(judgments, made, per_annotator=per_annotator)
+    parts.clear()
     print_result({"written": str(output), **summary}, as_json, _print_labelling)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A file, or a folder whose parts are kept beside the output once they are read."""
+
+    file: Path
+    format: str | None
+    options: "ReadOptions"
+    strict: bool
+    output: Path
+    engine: Literal["local", "dask"]
+    scheduler: str | None
+
+    @property
+    def folder(self) -> Path:
+        """Where finished parts are kept until the labels are written."""
+        return self.output.with_name(f"{self.output.name}.parts")
+
+    def is_split(self) -> bool:
+        """Whether there is a folder of parts."""
+        from sfumato.judgments.formats.scan import parts_of
+
+        split = self.file.is_dir() and bool(parts_of(self.file))
+        if self.engine == "dask" and not split:
+            raise DataError(f"A cluster reads a folder of .parquet files; {self.file} is none.")
+        return split
+
+    def count_buckets(self) -> int:
+        """Into how many shares of the items the answers go, so that each fits into memory."""
+        from sfumato.judgments.formats.scan import PEAK_BYTES, scan
+        from sfumato.memory import free_memory
+
+        source, free = scan(self.file, self.options) if self.is_split() else None, free_memory()
+        if source is None or free is None:
+            return 1
+        return math.ceil(PEAK_BYTES * source.rows / (0.6 * free))
+
+    def read(self, bucket: tuple[int, int]) -> "Judgments":
+        """The judgments about one share of the items."""
+        from sfumato.learn.sweep.parts import read_parts_through
+
+        if not self.is_split():
+            return read_judgments(self.file, self.format, self.options, self.strict)
+        through = read_parts_through(
+            self.folder, engine=self.engine, scheduler=self.scheduler, bucket=bucket
+        )
+        options = replace(self.options, parts=through)
+        return read_judgments(self.file, self.format, options, self.strict)
+
+    def clear(self) -> None:
+        """Parts that were read are no longer needed."""
+        if self.is_split():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _label_in_buckets(
+    parts: _Parts, buckets: int, settings: "LabelSettings", output: Path
+) -> dict[str, Any]:
+    """Label one share of the items after the other, and write all labels."""
+    from sfumato.labels.files import write_labels
+    from sfumato.labels.make import FEW_VOTES, join_labels, make_labels
+
+    labels, summaries = [], []
+    for number in range(buckets):
+        judgments = parts.read((number, buckets))
+        made = make_labels(judgments, settings)
+        labels.append(made.labels)
+        summaries.append(_summarise(judgments, made, per_annotator=False))
+        del judgments, made
+    joined = join_labels(labels)
+    write_labels(joined, output)
+    added = {
+        name: sum(summary[name] for summary in summaries)
+        for name in ("rows", "items", "judgments", "used")
+    }
+    left_out: dict[str, int] = {}
+    for count, reason in (pair for summary in summaries for pair in summary["left_out"]):
+        left_out[reason] = left_out.get(reason, 0) + count
+    few = float(np.median(joined.weight)) < FEW_VOTES
+    hint = next((summary["hint"] for summary in summaries if summary["hint"]), "") if few else ""
+    counted = [(count, reason) for reason, count in left_out.items()]
+    return {**summaries[0], **added, "left_out": counted, "hint": hint}
 
 
 def simulate(
@@ -303,6 +403,28 @@ def _check_label_usage(
     find({**AGGREGATORS, "auto": None}, aggregate or "mean", what="aggregator")
 
 
+def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
+    """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
+    from sfumato.labels.aggregate import check_options
+    from sfumato.labels.aggregate.given import read_given
+
+    options: dict[str, Any] = {}
+    for text in told.settings or []:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise DataError(f"An option of the aggregator is written name=value; found {text!r}.")
+        try:
+            options[name.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            options[name.strip()] = value.strip()  # a word
+    for name in ("weights", "gold", "initial_confusions"):
+        if getattr(told, name) is not None:
+            options[name] = getattr(told, name)
+    if aggregator != "auto":
+        check_options(aggregator, options)
+    return read_given(options)
+
+
 def _reading(name: str | None) -> Literal["consistent", "released"] | None:
     from sfumato.names import find
 
@@ -338,8 +460,11 @@ def _summarise(
 
     built = next(step for step in reversed(made.crowd.provenance) if step.name.startswith("label "))
     aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
-    better = default_aggregator(made.crowd)
-    few = better != "mean" and aggregate in ("mean", "vote-shares") and not per_annotator
+    few = (
+        default_aggregator(made.crowd) != "mean"
+        and aggregate in ("mean", "vote-shares")
+        and not per_annotator
+    )
     settings = {name: value for name, value in built.settings.items() if name != "left_out"}
     return {
         "simulated": is_simulated(made.crowd.provenance),
@@ -362,9 +487,10 @@ def _summarise(
         "settings": settings,
         "aggregate": None if per_annotator else aggregate,
         "estimand": None if per_annotator else made.aggregation.estimand,
-        "hint": f"Few votes per item: --aggregate {better} predicts further votes better."
+        "hint": "Few votes per item: --aggregate auto predicts further votes better."
         if few
         else "",
+        "remarks": [] if per_annotator else list(made.aggregation.remarks),
     }
 
 
@@ -386,6 +512,8 @@ def _print_labelling(found: Mapping[str, Any]) -> None:
     print_line(f"Recipe {found['recipe']}{_settings(found['settings'])}; {how}.")
     if found["hint"]:
         print_line(found["hint"])
+    for remark in found["remarks"]:
+        print_line(remark)
 
 
 def _check_simulate_usage(

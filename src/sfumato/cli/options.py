@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,6 +10,13 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgment
 Format = Annotated[
     str | None,
     typer.Option("--format", help="What kind of file it is, where it is not to be guessed."),
+]
+Engine = Annotated[
+    Literal["local", "dask"],
+    typer.Option("--engine", help="Read the parts of a folder here, or on a Dask cluster."),
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", help="Address of the cluster's scheduler.")
 ]
 Item = Annotated[str | None, typer.Option("--item", help="The column that names the item.")]
 Annotator = Annotated[
@@ -56,7 +63,7 @@ Quiet = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Original = Annotated[
-    Path | None, typer.Option("--original", help="The data set's own (hard) labels.")
+    Path | None, typer.Option("--original", help="The dataset's own (hard) labels.")
 ]
 Draws = Annotated[int, typer.Option("--draws", help="How often items are resampled.")]
 Logits = Annotated[
@@ -66,6 +73,27 @@ SharedItems = Annotated[
     bool, typer.Option("--shared-items", help="Leave out items without a prediction.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
+
+
+Weights = Annotated[
+    Path | None,
+    typer.Option("--weights", help="Table annotator,weight: how much each annotator counts."),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option("--gold", help="Table item,truth: items whose true label is known."),
+]
+InitialConfusions = Annotated[
+    Path | None,
+    typer.Option(
+        "--initial-confusions",
+        help="Table annotator,true,said,count: how people answered before (dawid-skene).",
+    ),
+]
+AggregatorSettings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="An option of the aggregator, as name=value; repeatable."),
+]
 
 
 @dataclass(frozen=True)
@@ -80,3 +108,17 @@ class TableOptions:
     delimiter: Delimiter = None
     rename: Rename = None
     casefold: Casefold = False
+
+
+@dataclass(frozen=True)
+class AggregatorOptions:
+    """What an aggregator is told; a command that takes one has each as an option."""
+
+    weights: Weights = None
+    gold: Gold = None
+    initial_confusions: InitialConfusions = None
+    settings: AggregatorSettings = None
+
+
+GATHERED = (TableOptions, AggregatorOptions)
+"""Options that commands take together."""

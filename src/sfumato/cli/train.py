@@ -24,11 +24,15 @@ Source = Annotated[
     Path,
     typer.Argument(
         metavar="ITEMS",
-        help="Folder or zip of pictures, or .npy, .npz, .csv, .parquet of images or vectors.",
+        help="Folder or zip of pictures or texts, or .npy, .npz, .csv, .jsonl, .parquet.",
     ),
 ]
 TrainingLabels = Annotated[
     Path, typer.Option("--labels", help="Label file: distributions, or item and label.")
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option("--encoder", help="Texts to vectors: tf-idf, minilm, a model, a file of vectors."),
 ]
 NetworkName = Annotated[str | None, typer.Option("--network", help="Which network (see below).")]
 ModelOutput = Annotated[
@@ -58,11 +62,12 @@ Presentation = Annotated[
 PictureSize = Annotated[
     int | None, typer.Option("--size", min=1, help="Height and width to resize pictures to.")
 ]
-IdColumn = Annotated[
-    str | None, typer.Option("--item", help="The column of ids in a table of vectors.")
-]
+IdColumn = Annotated[str | None, typer.Option("--item", help="The column of ids in a table.")]
 Columns = Annotated[
     str | None, typer.Option("--columns", help="The columns of numbers in it, between commas.")
+]
+TextColumns = Annotated[
+    str | None, typer.Option("--text", help="The columns of texts in it, between commas.")
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, …")]
 ModelPath = Annotated[
@@ -78,6 +83,7 @@ def train(
     labels: TrainingLabels,
     output: ModelOutput,
     network: NetworkName = None,
+    encoder: Encoder = None,
     epochs: Epochs = 60,
     batch_size: BatchSize = 64,
     learning_rate: Rate = None,
@@ -88,6 +94,7 @@ def train(
     size: PictureSize = None,
     item: IdColumn = None,
     columns: Columns = None,
+    text: TextColumns = None,
     seed: given.Seed = 0,
     device: Device = "auto",
     overwrite: given.Overwrite = False,
@@ -101,13 +108,14 @@ def train(
 
     require_packages("Training", "torch", "safetensors")
     refuse_existing(*model_files(output), overwrite=overwrite)
-    named = None if columns is None else names_in(columns)
-    loaded = load_items(items, item=item, columns=named, size=size)
+    named, fields = (None if each is None else names_in(each) for each in (columns, text))
+    loaded = load_items(items, item=item, columns=named, text=fields, size=size)
     with progress("Training") as advance:
         model = train_model(
             loaded,
             labels,
             network=network,
+            encoder=encoder,
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=learning_rate,
@@ -161,6 +169,7 @@ def _trained(model: "Model", output: Path) -> dict[str, Any]:
     return {
         "model": str(output),
         "network": model.network,
+        "encoder": None if model.encoder is None else model.encoder.name,
         "classes": list(model.classes),
         "trained_on": model.trained_on,
         "validated_on": model.validated_on,
@@ -174,8 +183,9 @@ def _trained(model: "Model", output: Path) -> dict[str, Any]:
 
 def _print_trained(found: dict[str, Any]) -> None:
     learnt = format_count(found["trained_on"], "item")
+    encoder = "" if found["encoder"] is None else f" with {found['encoder']}"
     print_line(
-        f"Trained {found['network']} on {learnt}, {len(found['classes'])} classes: "
+        f"Trained {found['network']}{encoder} on {learnt}, {len(found['classes'])} classes: "
         f"cross-entropy {format_number(found['loss'])} in epoch {found['best_epoch']} of "
         f"{found['epochs']}."
     )

@@ -1,11 +1,13 @@
-"""Data sets by name: where they come from, what is here, their images, answers and labels."""
+"""Datasets by name: where they come from, what is here, their images, answers and labels."""
 
 from sfumato.data.decode import (
     load,
     load_features,
     load_judgments,
     load_labels,
+    load_set,
     load_split,
+    load_texts,
     official_archive,
     parts,
 )
@@ -13,12 +15,14 @@ from sfumato.data.fetch import Download, check, get
 from sfumato.data.images import FeatureSet, ImageSet, remap
 from sfumato.data.own import load_own
 from sfumato.data.registry import DATASETS, data_folder, listing, locate, path
+from sfumato.data.texts import TextSet
 
 __all__ = [
     "DATASETS",
     "Download",
     "FeatureSet",
     "ImageSet",
+    "TextSet",
     "check",
     "data_folder",
     "get",
@@ -28,7 +32,9 @@ __all__ = [
     "load_judgments",
     "load_labels",
     "load_own",
+    "load_set",
     "load_split",
+    "load_texts",
     "locate",
     "official_archive",
     "parts",

@@ -1,7 +1,7 @@
-"""Turn the name of a data set into its images, features, judgments, labels or published split.
+"""Turn the name of a dataset into its images, features, judgments, labels or published split.
 
 ``datasets.toml`` says which files a part is made of and which decoder, one of ``DECODERS``,
-turns them into an image set. ``folder`` is the folder of data sets everywhere, by default
+turns them into an image set. ``folder`` is the folder of datasets everywhere, by default
 ``data_folder()``.
 """
 
@@ -32,6 +32,7 @@ from sfumato.data.registry import (
     data_folder,
     find_dataset,
 )
+from sfumato.data.texts import TextSet, Wanted, decode_texts
 from sfumato.errors import DataError
 from sfumato.items.pictures import decode_picture
 from sfumato.judgments.formats import Readable, read
@@ -71,7 +72,7 @@ def load(
     severity: int | None = None,
     subset: str | None = None,
 ) -> ImageSet:
-    """The images of a part of a data set; ``part`` may be left out where there is only one.
+    """The images of a part of a dataset; ``part`` may be left out where there is only one.
 
     ``items`` are those wanted, in their order. ``severity`` says how badly the images of
     cifar10c are spoilt, from 1 to 5 (S2-81); ``subset`` which images of cinic10 are wanted:
@@ -84,7 +85,7 @@ def load(
     dataset = find_dataset(name)
     if dataset.images is None:
         known = [other.name for other in DATASETS.values() if other.images]
-        raise DataError(f"{name} holds no images. Data sets with images: {', '.join(known)}.")
+        raise DataError(f"{name} holds no images. Datasets with images: {', '.join(known)}.")
     chosen = _choose(dataset.images.parts, part, what=f"part of {name}")
     wanted = _Wanted(dataset, dataset.images, chosen, folder, items, severity, subset)
     if severity is not None and dataset.images.severities is None:
@@ -95,18 +96,53 @@ def load(
     return found if items is None else found.take(items)
 
 
+def load_set(
+    name: str, part: str | None = None, folder: Path | None = None, **options: Any
+) -> ImageSet | FeatureSet | TextSet | Readable:
+    """A part of a dataset: its images, texts or features, or else people's answers.
+
+    Texts come as a ``TextSet``: items, people's judgments, published labels, stored predictions,
+    licence and citation. ``part`` may be left out where there is only one, ``options`` are those of
+    ``load`` for images.
+
+    >>> load_set("digits").images.shape
+    (1797, 8, 8, 1)
+    """
+    dataset = find_dataset(name)
+    if dataset.images is not None:
+        return load(name, part, folder, **options)
+    if options:
+        raise DataError(f"{name} holds no images; leave `{next(iter(options))}` out.")
+    if dataset.texts is not None:
+        chosen = _choose(dataset.texts.parts, part, what=f"part of {name}")
+        return decode_texts(Wanted(dataset, dataset.texts, chosen, folder))
+    if dataset.features:
+        return load_features(name, _choose(dataset.features, part, what=f"part of {name}"), folder)
+    return load_judgments(name, part, folder)
+
+
+def load_texts(name: str, part: str | None = None, folder: Path | None = None) -> TextSet:
+    """A part of a dataset of texts, with people's answers; any other set is an error."""
+    found = load_set(name, part, folder)
+    if not isinstance(found, TextSet):
+        known = [other.name for other in DATASETS.values() if other.texts]
+        raise DataError(f"{name} holds no texts. Datasets with texts: {', '.join(known)}.")
+    return found
+
+
 def parts(name: str) -> tuple[str, ...]:
-    """The parts of a data set's images, such as its splits, versions or corruptions.
+    """The parts of a dataset's images, such as its splits, versions or corruptions.
 
     >>> parts("cinic10")
     ('train', 'valid', 'test')
     """
     dataset = find_dataset(name)
-    return tuple(dataset.images.parts if dataset.images else dataset.features)
+    record = dataset.images or dataset.texts
+    return tuple(record.parts if record else dataset.features)
 
 
 def load_features(name: str, part: str, folder: Path | None = None) -> FeatureSet:
-    """The features and labels of a data set that has them instead of images, such as labelme.
+    """The features and labels of a dataset that has them instead of images, such as labelme.
 
     An item is its row.
     """
@@ -135,7 +171,7 @@ def load_judgments(name: str, part: str | None = None, folder: Path | None = Non
 
 
 def load_labels(name: str, part: str | None = None, folder: Path | None = None) -> LabelSet:
-    """Released labels, or what a published network predicts, with the classes of the data set.
+    """Released labels, or what a published network predicts, with the classes of the dataset.
 
     ``part`` names the network, or the file where there are several.
     """
@@ -194,7 +230,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Which images of a data set are to be decoded."""
+    """Which images of a dataset are to be decoded."""
 
     dataset: Dataset
     record: ImagesRecord
@@ -386,7 +422,7 @@ def _decode_batches(wanted: _Wanted) -> ImageSet:
         place = (wanted.folder or data_folder()) / "cifar10"
         raise DataError(
             f"There is neither {BINARY} nor {PICKLED} in {place}. `sfumato data get "
-            "cifar10-official` fetches the first; SFUMATO_DATA names the folder of data sets."
+            "cifar10-official` fetches the first; SFUMATO_DATA names the folder of datasets."
         )
     binary = path.name == BINARY
     form = "cifar-10-batches-bin/{}.bin" if binary else "cifar-10-batches-py/{}"
@@ -507,7 +543,7 @@ def _open_array(wanted: _Wanted, name: str) -> Iterator[IO[bytes]]:
         return
     unpacked = wanted.dataset.path(wanted.folder) / PurePath(wanted.record.archive).stem
     place = unpacked if unpacked.is_dir() else wanted.locate(wanted.record.archive)
-    missing = DataError(f"{place} has no {name}; the published data set has.")
+    missing = DataError(f"{place} has no {name}; the published dataset has.")
     if place.is_dir():
         if not (place / name).is_file():
             raise missing

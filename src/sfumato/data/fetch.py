@@ -1,4 +1,4 @@
-"""Turn the description of a data set into files on this machine, checked against fingerprints.
+"""Turn the description of a dataset into files on this machine, checked against fingerprints.
 
 Nothing is fetched on import. A file arrives under a temporary name, is checked, and only then
 gets its own name, so that a file that is there is whole. What was left of an interrupted
@@ -40,7 +40,7 @@ State = Literal["present", "missing", "changed"]
 
 @dataclass(frozen=True)
 class Download:
-    """What came of fetching a data set."""
+    """What came of fetching a dataset."""
 
     files: tuple[Path, ...]
     """Those that were fetched; none if all were here."""
@@ -49,19 +49,19 @@ class Download:
 
 
 class FileRow(TypedDict):
-    """One file of a data set and how it is here."""
+    """One file of a dataset and how it is here."""
 
     file: str
     state: State
 
 
 def check(name: str) -> list[FileRow]:
-    """Each file of a data set: present, missing, or changed (another SHA-256)."""
+    """Each file of a dataset: present, missing, or changed (another SHA-256)."""
     return compare(find_dataset(name), data_folder())
 
 
 def get(name: str, progress: Progress = lambda done, total: None) -> Download:
-    """Fetch the missing files of a data set; what cannot be fetched is an error that says how.
+    """Fetch the missing files of a dataset; what cannot be fetched is an error that says how.
 
     ``progress`` is called with bytes done and in all. A download that was interrupted goes on
     where it stopped.
@@ -76,7 +76,7 @@ def get(name: str, progress: Progress = lambda done, total: None) -> Download:
 
 
 def compare(dataset: Dataset, folder: Path) -> list[FileRow]:
-    """Each file of the data set, and whether what is in ``folder`` is what it must be.
+    """Each file of the dataset, and whether what is in ``folder`` is what it must be.
 
     A file of which no fingerprint is known is present when there is anything of its name.
     """
@@ -87,7 +87,7 @@ def compare(dataset: Dataset, folder: Path) -> list[FileRow]:
 def fetch(
     dataset: Dataset, folder: Path, progress: Progress = lambda done, total: None
 ) -> list[Path]:
-    """Fetch the missing files of a data set into ``folder`` and return where they are.
+    """Fetch the missing files of a dataset into ``folder`` and return where they are.
 
     Files without an address are an error that says how they were made; whatever has one is
     fetched before. A file that is there with another content is left alone and is an error.

@@ -26,8 +26,8 @@ T = TypeVar("T", bound=np.generic)
 class ImageSet:
     """Pictures of one size, one row per item.
 
-    ``labels`` are positions in ``classes``: what the data set's authors call each item.
-    ``split`` names the part of the data set that each item belongs to ("train", "test").
+    ``labels`` are positions in ``classes``: what the dataset's authors call each item.
+    ``split`` names the part of the dataset that each item belongs to ("train", "test").
 
     >>> pictures = np.zeros((2, 8, 8, 1), np.uint8)
     >>> images = ImageSet(("a", "b"), pictures, [1, 0], ("cat", "dog"), ("train", "test"))
@@ -83,7 +83,7 @@ class ImageSet:
         return replace(self, split=tuple(splits[item] for item in self.items))
 
     def original(self) -> LabelSet:
-        """The data set's own labels, as one-hot rows."""
+        """The dataset's own labels, as one-hot rows."""
         return _original(self)
 
     def _rows(self, rows: NDArray[np.int64]) -> "ImageSet":
@@ -121,7 +121,7 @@ class FeatureSet:
         return len(self.items)
 
     def original(self) -> LabelSet:
-        """The data set's own labels, as one-hot rows."""
+        """The dataset's own labels, as one-hot rows."""
         return _original(self)
 
 

@@ -1,6 +1,7 @@
 """Turn a folder or zip archive of one's own pictures, with a table of labels, into an image set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -9,11 +10,14 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
-from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
+from sfumato.items.pictures import ENDINGS, Size, open_files, read_picture, stack_pictures
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Setting, Step, fingerprint_file
 
 NEEDED = ("item", "label")
+
+ReadPixels = Callable[[], NDArray[np.uint8]]
+"""Reads one picture: height × width × channels."""
 
 
 def load_own(
@@ -32,8 +36,8 @@ def load_own(
     ``size`` (height, width) has them resized by Lanczos' filter. They are grey if all are, else
     in colour.
     """
-    table = _table(labels_table)
-    names, _, read = open_pictures(path)
+    table = read_own_table(labels_table)
+    names, _, read = open_files(path)
     items = table["item"].to_list()
     members = _matched(items, names, table=labels_table, pictures=path)
     images = stack_pictures([read_picture(read, member, path) for member in members], members, size)
@@ -57,12 +61,20 @@ def load_own(
 def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint8]]:
     """The pictures of the given items in a folder or zip archive, of whatever size.
 
+    Items without a picture, or with several, are left out.
+    """
+    return {item: read() for item, read in match_pictures(path, items).items()}
+
+
+def match_pictures(path: Path, items: Sequence[str]) -> dict[str, ReadPixels]:
+    """How to read the picture of each item that has one in a folder or zip archive.
+
     An item is the path of its picture, its file name, or that without the ending. Items without a
     picture, or with several, are left out; a folder in which no item has one is an error.
     """
     if not path.exists():
         raise DataError(f"There is no folder or archive {path}.")
-    names, _, read = open_pictures(path)
+    names, _, read = open_files(path)
     by_name = _by_name(names)
     members = {item: by_name.get(item, []) for item in items}
     found = {item: item if item in fit else fit[0] for item, fit in members.items() if fit}
@@ -72,7 +84,7 @@ def find_pictures(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.uint
             f"{path} has no picture ({', '.join(ENDINGS)}) that is called as an item; the first "
             f"item is {items[0]!r}."
         )
-    return {item: read_picture(read, name, path) for item, name in clear.items()}
+    return {item: partial(read_picture, read, name, path) for item, name in clear.items()}
 
 
 def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl.DataFrame:
@@ -86,7 +98,8 @@ def fill_splits(table: pl.DataFrame, needed: Sequence[str], *, path: Path) -> pl
     return table
 
 
-def _table(path: Path) -> pl.DataFrame:
+def read_own_table(path: Path) -> pl.DataFrame:
+    """The columns ``item``, ``label`` and ``split`` of a table of one's own, all as text."""
     try:
         table = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:

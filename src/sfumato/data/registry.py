@@ -1,7 +1,6 @@
-"""Turn the name of a data set into what ``datasets.toml`` says of it and where its files are."""
+"""Turn the name of a dataset into what ``datasets.toml`` says of it and where its files are."""
 
 import os
-import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from sfumato.errors import DataError, missing_package
+from sfumato.items.vectors import cache_folder
 from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
 
@@ -30,7 +30,7 @@ class Record(BaseModel):
 
 
 class RemoteFile(Record):
-    """A file of a data set: what it must hold, and where it comes from."""
+    """A file of a dataset: what it must hold, and where it comes from."""
 
     path: str
     """Where it lies within the data folder."""
@@ -46,7 +46,7 @@ class RemoteFile(Record):
 
 
 class ImagesRecord(Record):
-    """Where the images of a data set are stored, and how."""
+    """Where the images of a dataset are stored, and how."""
 
     kind: Literal["arrays", "batches", "cifar10", "class-folders", "idx", "package", "parquet"]
     """The decoder that reads them."""
@@ -60,6 +60,17 @@ class ImagesRecord(Record):
     """How many severities follow each other in a file of corrupted images."""
 
 
+class TextsRecord(Record):
+    """Where the texts, answers and stored predictions of a dataset are, and how."""
+
+    kind: Literal["aggrecat", "chaosnli", "judge-bench", "judges", "lewidi", "varierr"]
+    """The decoder that reads them."""
+    parts: dict[str, tuple[str, ...]]
+    """The files of each part: answers first."""
+    rename: dict[str, dict[str, str]] = {}
+    """By part: what answers count as, where the dataset's authors count several as one."""
+
+
 class JudgmentsRecord(Record):
     """A file of people's answers."""
 
@@ -70,7 +81,7 @@ class JudgmentsRecord(Record):
 
 
 class Dataset(Record):
-    """What is known of a data set before any of it is here."""
+    """What is known of a dataset before any of it is here."""
 
     name: str
     about: str
@@ -87,6 +98,9 @@ class Dataset(Record):
     """How files without an address came about, where they do not say it themselves."""
     files: tuple[RemoteFile, ...] = ()
     images: ImagesRecord | None = None
+    texts: TextsRecord | None = None
+    pictures: str | None = None
+    """``NAME/PART`` of the dataset whose images its items are, where it holds none itself."""
     features: dict[str, tuple[str, str]] = {}
     """By part: the file of features, in place of images, and that of labels."""
     judgments: dict[str, JudgmentsRecord] = {}
@@ -108,7 +122,7 @@ class Dataset(Record):
         return base / Path(self.files[0].path).parent if self.files else base
 
     def base(self, folder: Path | None = None) -> Path:
-        """The folder that paths of files are in: the package's, or that of data sets."""
+        """The folder that paths of files are in: the package's, or that of datasets."""
         if not self.package:
             return folder or data_folder()
         spec = find_spec(self.package)
@@ -119,11 +133,12 @@ class Dataset(Record):
     def locate(self, name: str, folder: Path | None = None) -> Path:
         """Where the file called ``name`` is; a missing one is an error with a remedy."""
         files = {Path(file.path).name: file for file in self.files}
+        files |= {file.path: file for file in self.files}  # names may occur in several folders
         place = self.base(folder) / find(files, name, what=f"file of {self.name}").path
         if not place.exists():
             raise DataError(
                 f"{place} is missing. `sfumato data get {self.name}` fetches it or says how to "
-                "make it; SFUMATO_DATA names the folder of data sets."
+                "make it; SFUMATO_DATA names the folder of datasets."
             )
         return place
 
@@ -138,7 +153,7 @@ class Dataset(Record):
 
 
 class DatasetRow(TypedDict):
-    """One data set in a list of them."""
+    """One dataset in a list of them."""
 
     name: str
     about: str
@@ -157,12 +172,12 @@ DATASETS: dict[str, Dataset] = _read_records()
 
 
 def find_dataset(name: str) -> Dataset:
-    """What is known of a data set; an unknown name is an error with the nearest one."""
-    return find(DATASETS, name, what="data set")
+    """What is known of a dataset; an unknown name is an error with the nearest one."""
+    return find(DATASETS, name, what="dataset")
 
 
 def listing() -> list[DatasetRow]:
-    """All data sets, and which of their files are here (``check`` also reads what they hold)."""
+    """All datasets, and which of their files are here (``check`` also reads what they hold)."""
     folder = data_folder()
     return [
         {
@@ -178,7 +193,7 @@ def listing() -> list[DatasetRow]:
 
 
 def path(name: str) -> Path:
-    """Where the files of a data set are, or would be.
+    """Where the files of a dataset are, or would be.
 
     >>> path("cifar10h").name
     'cifar10h'
@@ -187,23 +202,14 @@ def path(name: str) -> Path:
 
 
 def locate(name: str, file: str, folder: Path | None = None) -> Path:
-    """Where a file of a data set is; a missing one is an error with a remedy.
+    """Where a file of a dataset is; a missing one is an error with a remedy.
 
-    ``folder`` is the folder of data sets, otherwise ``data_folder()``.
+    ``folder`` is the folder of datasets, otherwise ``data_folder()``.
     """
     return find_dataset(name).locate(file, folder)
 
 
 def data_folder() -> Path:
-    """Where data sets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
+    """Where datasets are kept: ``SFUMATO_DATA``, or else the user's cache folder."""
     named = os.environ.get("SFUMATO_DATA")
-    return Path(named).expanduser() if named else _cache_folder() / "sfumato"
-
-
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return named if named.is_absolute() else Path.home() / ".cache"
+    return Path(named).expanduser() if named else cache_folder() / "sfumato"

@@ -447,7 +447,12 @@ def _instances(judgments: Judgments) -> Iterator[dict[str, Any]]:
 def write_judgments(answers: Readable, path: Path) -> None:
     """Write our own files: answers about items, comparisons or mixes, the question beside them."""
     if path.suffix.lower() == ".csv":
-        answers = replace(answers, table=mark_formulas(answers.table)[0])
+        table = mark_formulas(answers.table)[0]
+        answers = (
+            answers.with_table(table)
+            if isinstance(answers, Judgments)
+            else replace(answers, table=table)
+        )
     match answers:
         case Judgments():
             write(answers, path, "sfumato")

@@ -79,9 +79,15 @@ def run_server(
     ``app`` is the name of a factory where there are several processes. ``proxy`` is the address
     of a reverse proxy, whose word about the address of a browser is taken.
     """
-    settings: dict[str, Any] = {
-        "factory": isinstance(app, str),
-        "workers": workers,
+    uvicorn.run(
+        app, host=host, port=port, factory=isinstance(app, str), workers=workers,
+        **server_settings(proxy),
+    )  # fmt: skip
+
+
+def server_settings(proxy: str | None = None) -> dict[str, Any]:
+    """How every server of ours is run, whatever it serves."""
+    return {
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": STOP_SECONDS,
         "access_log": False,  # addresses hold the ids of people (S13)
@@ -92,4 +98,3 @@ def run_server(
         "ws": "none",
         "lifespan": "on",
     }
-    uvicorn.run(app, host=host, port=port, **settings)

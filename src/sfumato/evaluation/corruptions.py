@@ -188,7 +188,7 @@ def glass_blur(picture: Picture, strength: int, rng: np.random.Generator) -> Pic
     """Through frosted glass: blur, let each pixel show a near one, blur again.
 
     The published code means to let pixels change places, but by aliasing copies a near pixel
-    from above or the left; the data set was made so, and so is this.
+    from above or the left; the dataset was made so, and so is this.
     """
     sigma, reach, rounds = at_strength(
         ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)), strength

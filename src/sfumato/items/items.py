@@ -1,7 +1,7 @@
 """``Items``: ids and contents of what people judged and models learn.
 
-Labels only need ids; training and prediction need contents too. Items are of one kind, images or
-vectors, frozen and checked when made, and joined to labels by id, never by position.
+Labels only need ids; training and prediction need contents too. Items are of one kind, images,
+texts or vectors, frozen and checked when made, and joined to labels by id, never by position.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from sfumato.tabular import Tabular
 if TYPE_CHECKING:
     import torch
 
-Kind = Literal["images", "vectors"]
+Kind = Literal["images", "texts", "vectors"]
 """What the contents are."""
 
 Naming = Literal["path", "name", "stem"]
@@ -34,6 +34,31 @@ ending."""
 
 Id = str | int
 """Ids may be given as whole numbers; inside they are text."""
+
+TEXT = "text"
+"""What the only field of a text is called, unless it has a name."""
+
+
+class Encoder(Protocol):
+    """What turns images or texts into vectors, always the same way (``learn.encoders``)."""
+
+    @property
+    def name(self) -> str:
+        """What a person typed to have it."""
+
+    @property
+    def reads(self) -> Kind:
+        """What it turns into vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything that decides the vectors."""
+
+    def settings(self) -> dict[str, Any]:
+        """What it takes to make it again, as plain values."""
+
+    def encode(self, items: "Items") -> "Items":
+        """The items as vectors, which know their encoder."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,15 +74,21 @@ class Items(Tabular):
     (('b',), ('a', 'b'), True)
     >>> [item for item, content in items if content.sum() > 2]
     ['b']
+    >>> pairs = Items(("1",), [["It rains.", "It is wet."]], "texts", ("premise", "hypothesis"))
+    >>> pairs
+    <Items: 1 text (premise, hypothesis), 1>
+    >>> pairs["1"]
+    {'premise': 'It rains.', 'hypothesis': 'It is wet.'}
     """
 
     ids: tuple[str, ...]
     contents: NDArray[Any]
-    """Images: (items, height, width, channels), uint8 or float32 from 0 to 1. Vectors: (items,
-    numbers), float32 or float64."""
+    """Images: (items, height, width, channels), uint8 or float32 from 0 to 1. Texts: (items,
+    fields), str. Vectors: (items, numbers), float32 or float64."""
     kind: Kind
     columns: tuple[str, ...] = ()
-    """Vectors of a table: what each number is called; otherwise empty."""
+    """Texts: what each field is called. Vectors of a table: what each number is called; otherwise
+    empty."""
     files: bool = False
     """Whether ids are paths of files, which labels may call by file name or stem as well."""
     size: Size | None = None
@@ -65,6 +96,8 @@ class Items(Tabular):
     remarks: tuple[str, ...] = ()
     """What was left out when they were read, a sentence each."""
     provenance: Provenance = ()
+    encoder: Encoder | None = None
+    """What made these vectors of images or texts, where something did."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", as_ids(self.ids))
@@ -73,6 +106,9 @@ class Items(Tabular):
         match self.kind:
             case "images":
                 contents = _checked_images(self.contents, self.ids)
+            case "texts":
+                object.__setattr__(self, "columns", self.columns or (TEXT,))
+                contents = _checked_texts(self.contents, self.ids, self.columns)
             case "vectors":
                 contents = _checked_vectors(self.contents, self.ids, self.columns)
             case _:
@@ -82,26 +118,27 @@ class Items(Tabular):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        for item, content in zip(self.ids, self.contents, strict=True):
-            yield item, content.copy()
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        for row, item in enumerate(self.ids):
+            yield item, self._content(row)
 
     def __contains__(self, item: object) -> bool:
         return str(item) in self._place
 
     def __getitem__(self, wanted: Id | slice | Sequence[Id]) -> Any:
-        """A copy of one item's content; or the items of a list or slice of ids, ends included."""
+        """A copy of one item's content, of a text its fields by name; or the items of a list or
+        slice of ids, ends included."""
         if isinstance(wanted, slice):
             first = None if wanted.start is None else self._row(wanted.start)
             last = None if wanted.stop is None else self._row(wanted.stop) + 1
             return self.take(self.ids[slice(first, last, wanted.step)])
         if isinstance(wanted, str | int | np.integer):
-            return self.contents[self._row(wanted)].copy()
+            return self._content(self._row(wanted))
         return self.take(wanted)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one item: (height, width, channels), or (numbers,)."""
+        """The shape of one item: (height, width, channels), (fields,), or (numbers,)."""
         return self.contents.shape[1:]
 
     @cached_property
@@ -109,12 +146,16 @@ class Items(Tabular):
         """SHA-256 over ids and contents."""
         about = (self.kind, self.ids, self.columns, self.contents.dtype.str, self.contents.shape)
         total = hashlib.sha256(json.dumps(about).encode())
+        if self.kind == "texts":
+            total.update(json.dumps(self.contents.tolist()).encode())
+            return total.hexdigest()
         total.update(np.ascontiguousarray(self.contents).reshape(-1).view(np.uint8).data)
         return total.hexdigest()
 
     def describe(self) -> str:
         """How many there are, and of what form: ``'1,797 images of 8 × 8 pixels, grey'``."""
-        return f"{len(self):,} {describe_kind(self.kind, self.shape, plural=len(self) != 1)}"
+        told = describe_kind(self.kind, self.shape, self.columns, plural=len(self) != 1)
+        return f"{len(self):,} {told}"
 
     def take(self, ids: Sequence[Id]) -> "Items":
         """The given items in the given order; an unknown one is an error."""
@@ -149,11 +190,14 @@ class Items(Tabular):
         return self.contents.copy()
 
     def to_polars(self) -> pl.DataFrame:
-        """Column ``item``; then the numbers of a vector, or one column ``image``."""
+        """Column ``item``; then the fields of a text, the numbers of a vector, or ``image``."""
         ids = pl.Series("item", self.ids, dtype=pl.String)
         match self.kind:
             case "images":
                 return pl.DataFrame([ids, pl.Series("image", self.to_numpy())])
+            case "texts":
+                fields = zip(self.columns, self.contents.T.tolist(), strict=True)
+                return pl.DataFrame([ids, *(pl.Series(name, texts) for name, texts in fields)])
             case "vectors":
                 names = self.columns or tuple(map(str, range(self.shape[0])))
                 return pl.DataFrame(self.to_numpy(), schema=list(names)).insert_column(0, ids)
@@ -162,6 +206,8 @@ class Items(Tabular):
 
     def to_torch(self) -> "torch.Tensor":
         """The contents as a tensor, in the order of ``ids``."""
+        if self.kind == "texts":
+            raise DataError("Texts are no numbers; encode them first, and then make a tensor.")
         try:
             import torch
         except ImportError:
@@ -171,6 +217,12 @@ class Items(Tabular):
     def _summary(self) -> str:
         shown = ", ".join(self.ids[:3]) + (", …" if len(self) > 3 else "")
         return f"Items: {self.describe()}, {shown}"
+
+    def _content(self, row: int) -> Any:
+        content = self.contents[row]
+        if self.kind == "texts":
+            return dict(zip(self.columns, content.tolist(), strict=True))
+        return content.copy()
 
     def _row(self, item: Id) -> int:
         if str(item) not in self._place:
@@ -204,8 +256,10 @@ def as_ids(ids: Sequence[object]) -> tuple[str, ...]:
     return names
 
 
-def describe_kind(kind: Kind, shape: Sequence[int], *, plural: bool = True) -> str:
-    """Kind and form in words.
+def describe_kind(
+    kind: Kind, shape: Sequence[int], columns: Sequence[str] = (), *, plural: bool = True
+) -> str:
+    """Kind and form in words; ``columns`` are the fields of texts.
 
     >>> describe_kind("images", (8, 8, 1)), describe_kind("vectors", (20,), plural=False)
     ('images of 8 × 8 pixels, grey', 'vector of 20 numbers')
@@ -216,6 +270,8 @@ def describe_kind(kind: Kind, shape: Sequence[int], *, plural: bool = True) -> s
             height, width, channels = shape
             colours = {1: "grey", 3: "in colour"}.get(channels, f"{channels} channels")
             return f"{noun} of {height} × {width} pixels, {colours}"
+        case "texts":
+            return noun if tuple(columns) in ((), (TEXT,)) else f"{noun} ({', '.join(columns)})"
         case "vectors":
             return f"{noun} of {shape[0]:,} " + ("number" if shape[0] == 1 else "numbers")
         case _:
@@ -271,6 +327,26 @@ def _refuse_outside(images: NDArray[Any], ids: tuple[str, ...], highest: int) ->
             f"The image of item {ids[row]!r} holds {flat[row, column]:g}; images are whole numbers "
             "from 0 to 255, or others from 0 to 1. Scale them first."
         )
+
+
+def _checked_texts(contents: Any, ids: tuple[str, ...], columns: tuple[str, ...]) -> NDArray[Any]:
+    texts = np.array(contents, dtype=object)
+    if texts.ndim == 1:
+        texts = texts[:, None]  # one field, not told apart
+    if texts.shape != (len(ids), len(columns)) or not len(ids):
+        raise DataError(
+            f"There are {len(ids)} ids, {len(columns)} fields ({', '.join(columns)}) and texts of "
+            f"shape {texts.shape}; expected at least one item, and items × fields."
+        )
+    if len(set(columns)) < len(columns) or "item" in columns:
+        raise DataError(f"The fields of a text need names of their own, not {', '.join(columns)}.")
+    for item, row in zip(ids, texts, strict=True):
+        for name, text in zip(columns, row, strict=True):
+            if not isinstance(text, str):
+                raise DataError(f"The field {name!r} of item {item!r} is {text!r}, no text.")
+        if not any(text.strip() for text in row):
+            raise DataError(f"The item {item!r} has no text; write it, or leave the item out.")
+    return texts
 
 
 def _checked_vectors(contents: Any, ids: tuple[str, ...], columns: tuple[str, ...]) -> NDArray[Any]:

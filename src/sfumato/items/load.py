@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.frames import is_table, split_index
-from sfumato.items.items import Id, Items, Kind, Naming
-from sfumato.items.pictures import ENDINGS, Size, open_pictures, read_picture, stack_pictures
+from sfumato.items.items import TEXT, Id, Items, Kind, Naming
+from sfumato.items.pictures import ENDINGS, Size, open_files, read_picture, stack_pictures
+from sfumato.items.texts import ENDINGS as TEXT_ENDINGS
+from sfumato.items.texts import TEXT_NAMES, as_text, read_texts
 from sfumato.labels.tables import (
     find_items,
     read_arrays,
@@ -23,8 +25,8 @@ from sfumato.labels.tables import (
 from sfumato.provenance import Provenance, Setting, Step, fingerprint_file
 
 SOURCES = (
-    "a folder or zip archive of pictures, an .npy, .npz, .csv or .parquet file, a table, an "
-    "array, or a dict of arrays by id"
+    "a folder or zip archive of pictures or texts, an .npy, .npz, .csv, .jsonl or .parquet file, "
+    "a table, an array, or a dict of arrays or texts by id"
 )
 """What ``load_items`` takes, for messages."""
 
@@ -33,6 +35,7 @@ ID_ARRAYS = ("ids", "items", "item")
 ONLY_FOR = {
     "ids": "ids of rows are given for arrays only",
     "columns": "columns are chosen from tables only",
+    "text": "fields of texts are chosen from tables only",
     "naming": "only files are called by path, name or stem",
     "size": "only files of pictures are resized",
 }
@@ -42,7 +45,7 @@ NO_NUMBERS = ("annotator", "class", "label", "split", "target")
 
 @runtime_checkable
 class _ImageSet(Protocol):
-    """Pictures of a data set, as ``sfumato.data`` loads them."""
+    """Pictures of a dataset, as ``sfumato.data`` loads them."""
 
     @property
     def items(self) -> tuple[str, ...]: ...
@@ -52,7 +55,7 @@ class _ImageSet(Protocol):
 
 @runtime_checkable
 class _FeatureSet(Protocol):
-    """Vectors of a data set, as ``sfumato.data`` loads them."""
+    """Vectors of a dataset, as ``sfumato.data`` loads them."""
 
     @property
     def items(self) -> tuple[str, ...]: ...
@@ -66,19 +69,25 @@ def load_items(
     ids: Sequence[Id] | None = None,
     item: str | None = None,
     columns: Sequence[str] | None = None,
+    text: str | Sequence[str] | None = None,
     naming: Naming | None = None,
     size: Size | int | None = None,
 ) -> Items:
-    """What labels are about, as ``Items``: pictures or vectors with their ids.
+    """What labels are about, as ``Items``: pictures, texts or vectors with their ids.
 
-    ``source`` is a folder or zip archive of pictures (PNG, JPEG), an ``.npy`` or ``.npz`` file, a
-    CSV or Parquet file of vectors, a table of any known library, an array (two dimensions:
-    vectors; three or four: images), a dict of arrays by id, or a loaded data set.
+    ``source`` is a folder or zip archive of pictures (PNG, JPEG) or texts (TXT), an ``.npy`` or
+    ``.npz`` file, a CSV, JSONL or Parquet file of texts or vectors, a table of any known library,
+    an array (two dimensions: vectors; three or four: images), a list of texts, a dict of arrays or
+    texts by id, or a loaded dataset.
 
     ``ids`` are those of an array's rows; left out, rows are called "0", "1", … In a table they are
     the column ``item``, or the index of a pandas frame, or else a column that is called as ids
     usually are (``items.remarks`` says which), and all other columns are numbers, unless
-    ``columns`` names some. Pictures are called by their path; labels may call them by file name or
+    ``columns`` names some. ``text`` names the column of texts, or several, which become the fields
+    of a text: premise and hypothesis. Left out, columns that are called as texts usually are
+    become its fields. A conversation is a list of turns with speaker and text.
+
+    Pictures are called by their path; labels may call them by file name or
     stem too, and ``naming`` settles it from the start. ``size``, (height, width) or one number for
     both, has pictures resized by Lanczos' filter; otherwise all must be of one size.
 
@@ -86,27 +95,36 @@ def load_items(
     <Items: 2 vectors of 2 numbers, 7, 8>
     >>> load_items([{"item": "a", "age": 30, "height": 1.7}]).columns
     ('age', 'height')
+    >>> load_items([{"id": 1, "premise": "It rains.", "hypothesis": "It is wet."}])
+    <Items: 1 text (premise, hypothesis), 1>
     """
-    options = {"ids": ids, "columns": columns, "naming": naming, "size": size}
+    fields = [text] if isinstance(text, str) else text
+    options = {"ids": ids, "columns": columns, "text": fields, "naming": naming, "size": size}
     if isinstance(source, str | Path):
         return _from_path(Path(source), item, options)
     if isinstance(source, Items):
         return _using(source, options)
+    if isinstance(held := getattr(source, "items", None), Items):  # of a set of texts
+        return _using(held, options)
     if isinstance(source, _ImageSet):
         return _from_set(source, source.images, "images", options)
     if isinstance(source, _FeatureSet):
         return _from_set(source, source.features, "vectors", options)
     if is_table(source) and (not isinstance(source, Mapping) or (item or "item") in source):
-        _refuse_unused("A table", options, used=("columns",))
-        return _from_table(source, "The table", item, columns, (Step("load items"),))
+        _refuse_unused("A table", options, used=("columns", "text"))
+        return _from_table(source, "The table", item, options, (Step("load items"),))
     if isinstance(source, Mapping):
-        _refuse_unused("A dict of arrays", options)
+        _refuse_unused("A dict of arrays or texts", options)
         return _from_dict(source)
     _refuse_unused("An array", options, used=("ids",))
+    if isinstance(source, Sequence) and source and all(isinstance(row, str) for row in source):
+        names = range(len(source)) if ids is None else ids
+        texts = np.array(source, dtype=object)
+        return Items(tuple(map(str, names)), texts, "texts", provenance=(Step("load items"),))
     return _from_array(_as_array(source), ids, "The array", (Step("load items"),))
 
 
-def holds_pictures(source: object) -> bool:
+def holds_files(source: object) -> bool:
     """Whether the source is a folder or zip archive."""
     if not isinstance(source, str | Path):
         return False
@@ -124,16 +142,16 @@ def _from_path(path: Path, item: str | None, options: Mapping[str, Any]) -> Item
     if not path.exists():
         raise DataError(f"There is no file or folder {path}.")
     name = path.name.lower()
-    if holds_pictures(path):
+    if holds_files(path):
         _refuse_unused(f"The folder or archive {path.name}", options, used=("naming", "size"))
-        return _from_pictures(path, options["naming"], options["size"])
+        return _from_files(path, options["naming"], options["size"])
     step = (Step("load items", {}, {path.name: fingerprint_file(path)}),)
     if name.endswith((".npy", ".npz")):
         _refuse_unused(path.name, options, used=("ids",))
         return _from_array_file(path, options["ids"], step)
     if table_ending(path):
-        _refuse_unused(path.name, options, used=("columns",))
-        return _from_table(read_frame(path), path.name, item, options["columns"], step)
+        _refuse_unused(path.name, options, used=("columns", "text"))
+        return _from_table(read_frame(path), path.name, item, options, step)
     raise DataError(f"{path.name} holds no items that can be read; give {SOURCES}.")
 
 
@@ -151,40 +169,50 @@ def _using(items: Items, options: Mapping[str, Any]) -> Items:
 def _from_set(
     source: _ImageSet | _FeatureSet, contents: NDArray[Any], kind: Kind, options: Mapping[str, Any]
 ) -> Items:
-    _refuse_unused("A data set", options)
+    _refuse_unused("A dataset", options)
     provenance: Provenance = getattr(source, "provenance", ())
     return Items(source.items, contents, kind, provenance=(*provenance, Step("load items")))
 
 
-def _from_pictures(path: Path, naming: Naming | None, size: Size | int | None) -> Items:
-    found = open_pictures(path)
+def _from_files(path: Path, naming: Naming | None, size: Size | int | None) -> Items:
+    found = open_files(path)
+    kind: Kind = "images"
     if not found.names:
-        raise DataError(f"There are no pictures ({', '.join(ENDINGS)}) in {path}.")
+        found, kind = open_files(path, TEXT_ENDINGS), "texts"
+    if not found.names:
+        raise DataError(
+            f"There are no pictures ({', '.join(ENDINGS)}) and no texts "
+            f"({', '.join(TEXT_ENDINGS)}) in {path}."
+        )
     wanted = (size, size) if isinstance(size, int) else size
-    images = stack_pictures(
-        [read_picture(found.read, name, path) for name in found.names], found.names, wanted
-    )
+    contents: Any
+    if kind == "texts":
+        _refuse_unused(f"The texts of {path.name}", {"size": size})
+        contents = read_texts(found, path)
+    else:
+        pictures = [read_picture(found.read, name, path) for name in found.names]
+        contents = stack_pictures(pictures, found.names, wanted)
     settings: dict[str, Setting] = {"size": None if wanted is None else [*wanted]}
     inputs = {path.name: fingerprint_file(path)} if path.is_file() else {}
     items = Items(
         tuple(found.names),
-        images,
-        "images",
+        contents,
+        kind,
         files=True,
         size=wanted,
-        remarks=_told(path, found.others),
+        remarks=_told(path, found.others, "PNG or JPEG" if kind == "images" else "TXT"),
         provenance=(Step("load items", settings, inputs),),
     )
     return items if naming is None else items.named(naming)
 
 
-def _told(path: Path, others: Sequence[str]) -> tuple[str, ...]:
+def _told(path: Path, others: Sequence[str], read: str) -> tuple[str, ...]:
     if not others:
         return ()
     counts = Counter(PurePosixPath(name).suffix.lower() or "no ending" for name in others)
     kinds = ", ".join(f"{ending}: {count:,}" for ending, count in counts.most_common(5))
     noun = "file is" if len(others) == 1 else "files are"
-    return (f"{len(others):,} {noun} left out of {path.name}, being no PNG or JPEG ({kinds}).",)
+    return (f"{len(others):,} {noun} left out of {path.name}, being no {read} ({kinds}).",)
 
 
 def _from_array_file(path: Path, ids: Sequence[Id] | None, provenance: Provenance) -> Items:
@@ -234,6 +262,12 @@ def _as_array(source: object) -> NDArray[Any]:
 def _from_dict(source: Mapping[Any, Any]) -> Items:
     if not source:
         raise DataError("The dict of items is empty.")
+    if all(isinstance(value, str | Mapping) for value in source.values()):
+        rows = [{TEXT: value} if isinstance(value, str) else value for value in source.values()]
+        table = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+        named = table.insert_column(0, pl.Series("item", list(map(str, source))))
+        fields = {"text": [name for name in named.columns if name != "item"], "columns": None}
+        return _from_table(named, "The dict", "item", fields, (Step("load items"),))
     arrays = {str(name): _as_array(value) for name, value in source.items()}
     first, shape = next((name, array.shape) for name, array in arrays.items())
     for name, array in arrays.items():
@@ -251,11 +285,21 @@ def _from_table(
     source: object,
     where: str,
     item: str | None,
-    columns: Sequence[str] | None,
+    options: Mapping[str, Any],
     provenance: Provenance,
 ) -> Items:
     table, index = split_index(source, what="table of items")
     table, remarks = _with_ids(table, index, where, item)
+    columns, fields = options["columns"], options["text"]
+    if columns is not None and fields is not None:
+        raise DataError(f"{where} holds either texts or vectors; name fields or columns, not both.")
+    if columns is None and fields is None:
+        fields = [name for name in table.columns if _is_text(table, name)]
+        told = " and ".join(map(repr, fields))
+        noun = "column" if len(fields) == 1 else "columns"
+        remarks += (f"{where}: the text is taken from the {noun} {told}.",) if fields else ()
+    if fields:
+        return _from_texts(table, where, fields, remarks, provenance)
     if columns is None:
         columns = [name for name in table.columns if name != "item"]
         _refuse_suspicious(columns, where)
@@ -268,6 +312,41 @@ def _from_table(
     numbers = with_numbers(where, table, columns).select(columns).to_numpy()
     return Items(
         ids, numbers, "vectors", columns=tuple(columns), remarks=remarks, provenance=provenance
+    )
+
+
+def _is_text(table: pl.DataFrame, name: str) -> bool:
+    """Whether a column is called as texts usually are, and holds no numbers."""
+    if name.lower() not in TEXT_NAMES:
+        return False
+    kind = table.schema[name]
+    if kind != pl.String:
+        return isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct | pl.String)
+    return bool(table[name].drop_nulls().cast(pl.Float64, strict=False).is_null().any())
+
+
+def _from_texts(
+    table: pl.DataFrame,
+    where: str,
+    fields: Sequence[str],
+    remarks: tuple[str, ...],
+    provenance: Provenance,
+) -> Items:
+    _require_columns(table, fields, where)
+    rows = [
+        [
+            as_text(value, f"{where}, row {row + 1}, column {name!r}")
+            for name, value in cells.items()
+        ]
+        for row, cells in enumerate(table.select(fields).iter_rows(named=True))
+    ]
+    return Items(
+        tuple(table["item"].to_list()),
+        np.array(rows, dtype=object),
+        "texts",
+        columns=tuple(fields),
+        remarks=remarks,
+        provenance=provenance,
     )
 
 

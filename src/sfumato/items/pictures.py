@@ -22,47 +22,47 @@ GREY = ("1", "L")
 COLOUR = ("P", "RGB", "RGBA", "LA", "CMYK", "YCbCr")
 
 Read = Callable[[str], bytes]
-"""The content of a picture's file by its path within the folder or archive."""
+"""The content of a file by its path within the folder or archive."""
 
 
-class PictureFiles(NamedTuple):
+class FoundFiles(NamedTuple):
     """What lies in a folder or zip archive, and how to read it."""
 
     names: list[str]
-    """The paths of all pictures, in order."""
+    """The paths of all files that were asked for, in order."""
     others: list[str]
     """The paths of all other files but hidden ones."""
     read: Read
 
 
-def open_pictures(path: Path) -> PictureFiles:
-    """The pictures in a folder or zip archive."""
+def open_files(path: Path, endings: tuple[str, ...] = ENDINGS) -> FoundFiles:
+    """The files with these endings in a folder or zip archive; pictures, unless told otherwise."""
     if path.is_dir():
         files = [file for file in path.rglob("*") if file.is_file()]
         names = [file.relative_to(path).as_posix() for file in files]
-        return PictureFiles(*_sorted_out(names), lambda name: (path / name).read_bytes())
+        return FoundFiles(*_sorted_out(names, endings), lambda name: (path / name).read_bytes())
     try:
         with zipfile.ZipFile(path) as archive:
             names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-            pictures, others = _sorted_out(names)
-            content = {name: archive.read(name) for name in pictures}
-        return PictureFiles(pictures, others, content.__getitem__)
+            wanted, others = _sorted_out(names, endings)
+            content = {name: archive.read(name) for name in wanted}
+        return FoundFiles(wanted, others, content.__getitem__)
     except OSError as error:
         raise DataError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
         raise DataError(f"{path.name} is no readable zip archive: {error}.") from None
 
 
-def _sorted_out(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Pictures, and what is none."""
+def _sorted_out(names: Sequence[str], endings: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Files with these endings, and the others."""
     # macOS puts files called ._name and folders __MACOSX beside the real ones
     shown = [
         name
         for name in sorted(names)
         if not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
     ]
-    pictures = [name for name in shown if name.lower().endswith(ENDINGS)]
-    return pictures, [name for name in shown if not name.lower().endswith(ENDINGS)]
+    wanted = [name for name in shown if name.lower().endswith(endings)]
+    return wanted, [name for name in shown if not name.lower().endswith(endings)]
 
 
 def read_picture(read: Read, member: str, path: Path) -> NDArray[np.uint8]:

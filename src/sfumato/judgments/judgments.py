@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
+from sfumato.judgments.coded import (
+    NULL,
+    Coded,
+    CodedTable,
+    Rows,
+    encode,
+    encode_table,
+    mark_again,
+)
 from sfumato.judgments.question import Question
 from sfumato.judgments.statements import Statements, read_answers
 from sfumato.names import load_name
@@ -78,50 +87,111 @@ class Remark:
     example: str = ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+CODED = ("item", "annotator", "answer", "repaired", "view", "gold")
+"""The columns whose texts repeat."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Judgments(Tabular):
-    """A table with the columns of ``COLUMNS``, all about one question."""
+    """A table with the columns of ``COLUMNS``, all about one question.
+
+    Inside, texts that repeat are codes (``coded``); ``table`` writes them out, which takes four
+    times the memory.
+    """
 
     question: Question
-    table: pl.DataFrame
-    rejected: tuple[RejectedRow, ...] = ()
-    remarks: tuple[Remark, ...] = ()
-    provenance: Provenance = field(default=())
+    coded: CodedTable
+    rejected: tuple[RejectedRow, ...]
+    remarks: tuple[Remark, ...]
+    provenance: Provenance
 
-    def __post_init__(self) -> None:
-        unknown = [name for name in self.table.columns if name not in COLUMNS]
+    def __init__(
+        self,
+        question: Question,
+        table: pl.DataFrame | None = None,
+        rejected: tuple[RejectedRow, ...] = (),
+        remarks: tuple[Remark, ...] = (),
+        provenance: Provenance = (),
+        *,
+        coded: CodedTable | None = None,
+    ) -> None:
+        """``table`` counts where both it and ``coded`` are given."""
+        set_field = partial(object.__setattr__, self)
+        if table is not None:
+            given = {name: table[name].cast(COLUMNS[name]) for name in table.columns}
+            coded = encode_table(pl.DataFrame(given), CODED)
+        assert coded is not None
+        unknown = [name for name in coded.columns if name not in COLUMNS]
         assert not unknown, f"not a column of judgments: {unknown}"
-        missing = [
-            pl.lit(None, dtype=dtype).alias(name)
-            for name, dtype in COLUMNS.items()
-            if name not in self.table.columns
-        ]
-        table = self.table.with_columns(missing).select(
-            pl.col(name).cast(dtype) for name, dtype in COLUMNS.items()
-        )
-        table = table.with_columns(pl.col("view").fill_null("first"))
-        object.__setattr__(self, "table", table)
-        views = table["view"].unique().to_list()
+        set_field("question", question)
+        set_field("coded", coded)
+        set_field("rejected", rejected)
+        set_field("remarks", remarks)
+        set_field("provenance", provenance)
+        views = coded.coded("view").used().to_list()
         assert set(views) <= set(VIEWS), f"unknown views {views}"
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.coded)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per answer with the columns of ``COLUMNS``."""
+        return self.decode()
+
+    def decode(self, rows: Rows | None = None) -> pl.DataFrame:
+        """The table, or some of its rows, written out."""
+        table = self.coded.decode(rows)
+        missing = [
+            pl.lit(None, dtype=dtype).alias(name)
+            for name, dtype in COLUMNS.items()
+            if name not in table.columns
+        ]
+        if not table.columns:  # not a single field is filled
+            table = pl.DataFrame({"item": pl.Series([None] * len(self), dtype=pl.String)})
+        return (
+            table.with_columns(missing)
+            .select(list(COLUMNS))
+            .with_columns(pl.col("view").fill_null("first"))
+        )
 
     @cached_property
     def statements(self) -> Statements:
         """What each answer states, read from the repaired answer where there is one."""
-        distinct, index = _distinct(self.table)
-        stated, wrong = read_answers(self.question, distinct)
-        if wrong:
-            row, error = next(iter(wrong.items()))
-            item = self.table["item"][int(np.flatnonzero(index == row)[0])]
-            raise DataError(f"The answer about item {item!r} cannot be read: {error}.")
+        stated, wrong = read_answers(self.question, self.stated.values.to_list())
+        index = self.stated.code
+        for row, error in wrong.items():
+            rows = np.flatnonzero(index == row)
+            if len(rows):
+                item = self.coded.coded("item").decode(rows[:1])[0]
+                raise DataError(f"The answer about item {item!r} cannot be read: {error}.")
         return replace(stated, index=index)
+
+    @property
+    def stated(self) -> Coded:
+        """The repaired answer where there is one, otherwise the answer as given."""
+        return _stated(self.coded)
 
     @property
     def annotators(self) -> list[str]:
         """The people, sorted; those not recorded are not among them."""
-        return self.table["annotator"].drop_nulls().unique().sort().to_list()
+        return self.coded.coded("annotator").used().to_list()
+
+    @cached_property
+    def doubled(self) -> NDArray[np.intp]:
+        """The rows in which a person judges an item again, in first views all."""
+        item, annotator = self.coded.coded("item").code, self.coded.coded("annotator").code
+        of_somebody = self.in_view("first") & (annotator != NULL)
+        if of_somebody.all():
+            return np.flatnonzero(mark_again(item, annotator))
+        rows = np.flatnonzero(of_somebody)
+        return rows[mark_again(item[rows], annotator[rows])]
+
+    def in_view(self, *views: str) -> NDArray[np.bool_]:
+        """Which answers were given in one of these views."""
+        shown = self.coded.coded("view")
+        wanted = np.append(shown.values.is_in(views).to_numpy(), "first" in views)
+        return wanted[shown.code]
 
     def describe(self, **options: Any) -> Any:
         """Classes with counts, people, times, agreement, oddities (``sfumato.describe``)."""
@@ -154,56 +224,97 @@ class Judgments(Tabular):
             f"{people}, {self.question.kind} of {len(self.question.classes):,} classes{aside}"
         )
 
+    def with_table(self, table: pl.DataFrame) -> "Judgments":
+        """Other answers in the place of these."""
+        return Judgments(self.question, table, self.rejected, self.remarks, self.provenance)
+
     def take(self, rows: NDArray[np.bool_] | pl.Series, step: Step) -> "Judgments":
         """The judgments for which ``rows`` is true, one step later."""
-        mask = pl.Series(rows)
-        taken = replace(self, table=self.table.filter(mask), provenance=(*self.provenance, step))
+        mask = np.asarray(rows)
+        coded = self.coded.take(mask)
+        taken = replace(self, coded=coded, provenance=(*self.provenance, step))
         if "statements" in self.__dict__:  # reading answers is the slow part: do not repeat it
-            kept = replace(self.statements, index=self.statements.index[mask.to_numpy()])
-            taken.__dict__["statements"] = kept
+            taken.__dict__["statements"] = replace(self.statements, index=taken.stated.code)
+        if coded is self.coded and "doubled" in self.__dict__:
+            taken.__dict__["doubled"] = self.doubled
         return taken
 
 
 def judgments_from(
     question: Question,
-    table: pl.DataFrame,
+    table: pl.DataFrame | CodedTable,
     *,
     file: str,
-    lines: Sequence[int] | NDArray[np.int64],
+    lines: "Sequence[int] | NDArray[np.int64] | Places",
     rejected: Sequence[RejectedRow] = (),
     remarks: Sequence[Remark] = (),
     provenance: Provenance = (),
 ) -> Judgments:
     """Check a table row by row; rows that cannot be read are set aside with their reason.
 
-    ``lines`` says in which line of ``file`` each row stands.
+    ``lines`` says in which line of ``file`` each row stands, or in which file and line.
     """
-    distinct, index = _distinct(table)
-    stated, wrong = read_answers(question, distinct)
-    for row, error in wrong.items():
-        if isinstance(error, UnknownName):
-            at = int(np.flatnonzero(index == row)[0])
+    coded = table if isinstance(table, CodedTable) else Judgments(question, table).coded
+    places = lines if isinstance(lines, Places) else Places.of(file, lines)
+    given = _stated(coded)
+    stated, wrong = read_answers(question, given.values.to_list())
+    for code, error in wrong.items():
+        rows = np.flatnonzero(given.code == code)
+        if isinstance(error, UnknownName) and len(rows):
+            where, line = places[int(rows[0])]
             raise DataError(
-                f"{file}, line {lines[at]}, field 'answer': {error} Add it to the classes of "
+                f"{where}, line {line}, field 'answer': {error} Add it to the classes of "
                 "the question, or correct the row."
             )
-    reasons = {row: str(error) for row, error in wrong.items()}
-    bad = np.isin(index, list(reasons)) if reasons else np.zeros(len(index), dtype=bool)
+    bad = np.isin(given.code, list(wrong)) if wrong else np.zeros(len(coded), dtype=bool)
+    rows = np.flatnonzero(bad)
     aside = [
-        RejectedRow(
-            file, int(lines[int(at)]), "answer", reasons[int(index[at])], table["answer"][int(at)]
-        )
-        for at in np.flatnonzero(bad)
+        RejectedRow(*places[int(row)], "answer", str(wrong[int(given.code[row])]), answer)
+        for row, answer in zip(rows, coded.coded("answer").decode(rows), strict=True)
     ]
     kept = Judgments(
         question,
-        table.filter(pl.Series(~bad)),
-        tuple(sorted([*rejected, *aside], key=lambda row: row.line)),
+        None,
+        in_order_of_files([*rejected, *aside], places),
         tuple(remarks),
         provenance,
+        coded=coded.take(~bad),
     )
-    kept.__dict__["statements"] = replace(stated, index=index[~bad])
+    kept.__dict__["statements"] = replace(stated, index=kept.stated.code)
     return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """In which file and line each row of a table stands."""
+
+    files: tuple[str, ...]
+    starts: NDArray[np.int64]  # (files,) the row at which each file begins
+    line: NDArray[np.int64] | range  # (rows,) counted over all files
+    first: int = 1
+    """The line in which the first row of a file stands; 2 below the names of columns."""
+
+    @classmethod
+    def of(cls, file: str, lines: Sequence[int] | NDArray[np.int64]) -> "Places":
+        """The lines of one file."""
+        return cls((file,), np.zeros(1, dtype=np.int64), np.asarray(lines, dtype=np.int64), 0)
+
+    def __getitem__(self, row: int) -> tuple[str, int]:
+        at = int(self.line[row])
+        file = int(np.searchsorted(self.starts, at, side="right")) - 1
+        return self.files[file], at - int(self.starts[file]) + self.first
+
+    def take(self, rows: NDArray[np.bool_]) -> "Places":
+        """The places of the rows for which ``rows`` is true."""
+        if rows.all():
+            return self
+        return replace(self, line=np.asarray(self.line, dtype=np.int64)[rows])
+
+
+def in_order_of_files(rejected: Sequence[RejectedRow], places: Places) -> tuple[RejectedRow, ...]:
+    """Rows set aside for different reasons, by file and line."""
+    order = {file: place for place, file in enumerate(places.files)}
+    return tuple(sorted(rejected, key=lambda row: (order.get(row.file, -1), row.line)))
 
 
 def mark_duplicates(judgments: Judgments) -> NDArray[np.bool_]:
@@ -211,10 +322,9 @@ def mark_duplicates(judgments: Judgments) -> NDArray[np.bool_]:
 
     The earliest row of the file stands. Judgments whose author is unknown are never duplicates.
     """
-    keys = judgments.table.select("item", "annotator", "view")
-    again = ~pl.struct("item", "annotator", "view").is_first_distinct()
-    of_somebody = pl.col("annotator").is_not_null() & (pl.col("view") == "first")
-    return keys.select((again & of_somebody).alias("again"))["again"].to_numpy()
+    again = np.zeros(len(judgments), dtype=bool)
+    again[judgments.doubled] = True
+    return again
 
 
 def select(judgments: Judgments, keep: Sequence[str] = ()) -> Judgments:
@@ -237,7 +347,7 @@ def mark_selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.
             "practice, repeats."
         )
     wanted = {"first", *(views[name] for name in keep if name in views)}
-    rows = judgments.table["view"].is_in(list(wanted)).to_numpy().copy()
+    rows = judgments.in_view(*wanted)
     if "duplicates" not in keep:
         rows &= ~mark_duplicates(judgments)
     return rows
@@ -249,15 +359,12 @@ def _plain_choice(answer: str) -> str:
     return choice if isinstance(choice, str) else answer
 
 
-def _distinct(table: pl.DataFrame) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct answers in sorted order, and the place of each row's among them."""
-    if "repaired" in table.columns:
-        answers = table.select(pl.coalesce("repaired", "answer").alias("answer"))["answer"]
-    else:
-        answers = table["answer"]
-    distinct = answers.unique().sort()
-    places = pl.DataFrame({"answer": distinct}).with_row_index("place")
-    index = pl.DataFrame({"answer": answers}).join(
-        places, on="answer", how="left", maintain_order="left"
-    )["place"]
-    return distinct.to_list(), index.to_numpy().astype(np.int64)
+def _stated(coded: CodedTable) -> Coded:
+    answer = coded.coded("answer")
+    if "repaired" not in coded.columns:
+        return answer
+    repaired = coded.coded("repaired")
+    given = encode(pl.concat([answer.values, repaired.values]))
+    shift = np.int32(len(answer.values))
+    place = np.where(repaired.code == NULL, answer.code, repaired.code + shift)
+    return Coded(given.values, np.append(given.code, np.int32(NULL))[place])

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -90,11 +90,12 @@ def repair(judgments: Judgments, name: str) -> tuple[Judgments, tuple[RepairedAn
     step = Step(
         "repair", {"name": name, "version": REPAIRS[name].version, "answers": len(mended.log)}
     )
-    after = replace(
-        judgments,
-        table=mended.table,
-        remarks=(*judgments.remarks, *mended.remarks),
-        provenance=(*judgments.provenance, step),
+    after = Judgments(
+        judgments.question,
+        mended.table,
+        judgments.rejected,
+        (*judgments.remarks, *mended.remarks),
+        (*judgments.provenance, step),
     )
     return after, mended.log
 

@@ -44,7 +44,7 @@ class BadAnswer(Exception):
 class Statements:
     """What the distinct answers of a table state, and which judgment gave which."""
 
-    index: NDArray[np.int64]  # (judgments,) row of each judgment below
+    index: NDArray[np.integer[Any]]  # (judgments,) row of each judgment below
     mass: NDArray[np.float64]  # (answers, classes) share of 1; NaN: not mentioned
     ruled_out: NDArray[np.bool_]  # (answers, classes) said to be impossible
     unsure: NDArray[np.bool_]  # (answers, classes) said to be unsure

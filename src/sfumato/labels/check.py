@@ -28,6 +28,7 @@ from sfumato.judgments.formats.check import (
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, LABELS
 from sfumato.judgments.formats.own import question_file
 from sfumato.judgments.formats.reading import open_text, read_csv_rows
+from sfumato.labels.files import is_sparse
 from sfumato.labels.labelset import SUM_TOLERANCE
 from sfumato.labels.rounding import normalise
 from sfumato.labels.tables import digits_of, read_arrays
@@ -191,6 +192,10 @@ def _read(path: Path, problems: Problems) -> _Table:
             lines = list(range(1, len(table) + 1))
         case other:
             raise DataError(f"{path.name} ends in {other!r}; expected .parquet, .csv or .npz.")
+    if is_sparse(table):
+        named = _read_beside(path, Problems()).get("classes") if _beside(path).is_file() else None
+        held = table["classes"].explode().drop_nulls().unique().sort().to_list()
+        return _Table(table, lines, tuple(named or held))
     for name in table.columns:
         if table.schema[name].is_nested() or table.schema[name] in (pl.Binary, pl.Object):
             raise DataError(
@@ -267,6 +272,9 @@ def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) 
         problems.note(path.name, None, "", found="no class", expected="one column per class")
         return
     table = stored.table
+    if is_sparse(table):
+        _note_sparse(path, stored, problems)
+        return
     numbers = table.select(pl.col(stored.classes).cast(pl.Float64, strict=False))
     sound = np.ones(len(table), dtype=np.bool_)
     for name in stored.classes:
@@ -280,6 +288,39 @@ def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) 
             expected = "a number from 0 to 1"
             problems.note(path.name, line, name, found=found, expected=expected, count=len(wrong))
     _note_sums(path, stored, numbers.to_numpy(), sound, holds, problems)
+
+
+def _note_sparse(path: Path, stored: _Table, problems: Problems) -> None:
+    """Each class with mass stands once in a row's list, and their mass sums to one."""
+    table = stored.table
+    mass, known = pl.col("probs"), list(stored.classes)
+    flaws = {
+        "a row whose lists differ in length": (
+            pl.col("classes").list.len() != mass.list.len(),
+            "as many numbers in 'probs' as names in 'classes'",
+        ),
+        "a class twice in one row": (
+            pl.col("classes").list.n_unique() != pl.col("classes").list.len(),
+            "each class once",
+        ),
+        "a class that the file beside does not name": (
+            pl.col("classes").list.eval(~pl.element().is_in(known)).list.any(),
+            "a class of 'classes'",
+        ),
+        "a number outside 0 to 1": (
+            mass.list.eval(~pl.element().is_between(0, 1 + SUM_TOLERANCE)).list.any(),
+            "a number from 0 to 1",
+        ),
+        "probabilities that do not sum to 1": (
+            (mass.list.sum() - 1).abs() > SUM_TOLERANCE,
+            f"a sum of 1, within {SUM_TOLERANCE:g}",
+        ),
+    }
+    for found, (wrong, expected) in flaws.items():
+        rows = table.select(wrong.fill_null(True)).to_series().arg_true()
+        if len(rows):
+            line = stored.lines[rows[0]]
+            problems.note(path.name, line, "", found=found, expected=expected, count=len(rows))
 
 
 def _note_sums(

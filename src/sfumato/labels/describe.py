@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.sparse import coo_array, csr_array
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import natural_order
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.formats.spelling import class_counts, named_classes
 from sfumato.judgments.judgments import VIEWS, Judgments, mark_duplicates, select
@@ -30,7 +32,7 @@ from sfumato.labels.agreement import (
     percent_agreement,
     within_person,
 )
-from sfumato.labels.build import build
+from sfumato.labels.build import DEFAULT_RECIPE, build
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.labels.signals import (
     concentration,
@@ -45,21 +47,6 @@ from sfumato.labels.signals import (
 )
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Step, is_simulated
-
-DEFAULT_RECIPE: dict[str, str] = {
-    "choose-one": "votes",
-    "top-two": "top2-clamp",
-    "sliders": "sliders",
-    "typicality": "typicality",
-    "yes-no-unsure": "yes-unsure-weighted",
-    "top-class": "sliders",
-    "sparse": "sliders",
-    "likely-set": "likely-set",
-    "ranking": "ranking",
-    "confidence": "confidence",
-    "distribution": "sliders",
-}
-"""The recipe that uses all that a question asks for."""
 
 EXAMPLES = 3
 """How many examples of an oddity or a rejected row are shown."""
@@ -82,7 +69,7 @@ def describe(
         },
         "judgments": len(judgments),
         "people": len(judgments.annotators) or None,
-        "items": judgments.table["item"].n_unique(),
+        "items": len(judgments.coded.coded("item").used()),
         "classes": _classes(judgments),
         "classes_by_person": _classes_by_person(judgments),
         "views": _views(judgments),
@@ -162,41 +149,33 @@ def _classes(judgments: Judgments) -> list[dict[str, Any]]:
 
 def _classes_by_person(judgments: Judgments) -> list[dict[str, Any]]:
     """The same for each person, those with most answers first; nothing where nobody is named."""
-    people = judgments.table["annotator"]
-    if not people.count():
-        return []
-    named = named_classes(judgments)  # (answers, classes)
-    per_answer = pl.DataFrame(
-        {"annotator": people, "answer": judgments.statements.index}
-    ).drop_nulls()
-    tally = per_answer.group_by("annotator", "answer").len()
-    times = named[tally["answer"].to_numpy()] * tally["len"].to_numpy()[:, None]
-    counted = (
-        pl.DataFrame(times, schema=[f"{place}" for place in range(times.shape[1])])
-        .with_columns(tally["annotator"], answers=tally["len"])
-        .group_by("annotator")
-        .sum()
-        .sort("answers", "annotator", descending=[True, False])
-    )
-    classes = judgments.question.classes
+    people, index = judgments.coded.coded("annotator"), judgments.statements.index
+    known = people.code >= 0
+    named = csr_array(named_classes(judgments))  # (answers, classes)
+    shape = len(people.values), named.shape[0]
+    given = coo_array((known[known], (people.code[known], index[known])), shape=shape, dtype=int)
+    counted = given.tocsr() @ named  # (people, classes)
+    answers, classes = people.times(), judgments.question.classes
     return [
         {
-            "person": row["annotator"],
-            "answers": row["answers"],
-            "classes": {name: int(row[str(place)]) for place, name in enumerate(classes)},
+            "person": people.values[place],
+            "answers": int(answers[place]),
+            "classes": dict(zip(classes, counted[[place]].toarray()[0].tolist(), strict=True)),
         }
-        for row in counted.iter_rows(named=True)
+        for place in np.argsort(-answers, kind="stable").tolist()
+        if answers[place]
     ]
 
 
 def _views(judgments: Judgments) -> dict[str, int]:
-    found = Counter(judgments.table["view"].to_list())
-    known = {view: found[view] for view in VIEWS if found[view]}
+    found = {view: int(judgments.in_view(view).sum()) for view in VIEWS}
+    known = {view: count for view, count in found.items() if count}
     return {**known, "duplicates": int(mark_duplicates(judgments).sum())}
 
 
 def _per_name(judgments: Judgments, column: str) -> pl.Series:
-    return judgments.table[column].drop_nulls().value_counts()["count"]
+    times = judgments.coded.coded(column).times()
+    return pl.Series(times[times > 0])
 
 
 def _spread(values: pl.Series, *, histogram: bool = False) -> dict[str, Any] | None:
@@ -209,12 +188,14 @@ def _spread(values: pl.Series, *, histogram: bool = False) -> dict[str, Any] | N
         "max": values.max(),
     }
     if histogram:
-        tally = Counter(values.to_list())
-        found["histogram"] = {str(count): tally[count] for count in sorted(tally)}
+        counts, items = np.unique(values.to_numpy(), return_counts=True)
+        found["histogram"] = dict(zip(map(str, counts.tolist()), items.tolist(), strict=True))
     return found
 
 
 def _times(judgments: Judgments) -> dict[str, Any] | None:
+    if "seconds" not in judgments.coded.columns:
+        return None
     taken = times(judgments)
     if not taken.answers:
         return None
@@ -231,6 +212,8 @@ def _times(judgments: Judgments) -> dict[str, Any] | None:
 
 
 def _accuracy(judgments: Judgments) -> dict[str, Any] | None:
+    if "gold" not in judgments.coded.columns:
+        return None
     seen = accuracy(judgments)
     if not seen.answers:
         return None
@@ -238,10 +221,12 @@ def _accuracy(judgments: Judgments) -> dict[str, Any] | None:
 
 
 def _repeats(judgments: Judgments, recipe: str, rng: np.random.Generator) -> dict[str, Any] | None:
+    if not judgments.in_view("repeat").any():
+        return None
     found = repeats(judgments)
     if not len(found.pairs):
         return None
-    seen_again = (judgments.table["view"] == "repeat").to_numpy()
+    seen_again = judgments.in_view("repeat")
     first = build(select(judgments), recipe).crowd
     again = build(judgments.take(seen_again, Step("select repeats")), recipe).crowd
     return {
@@ -271,8 +256,8 @@ def _labels(judgments: Judgments, crowd: CrowdLabels, recipe: str) -> dict[str, 
     labels = crowd.mean()
     spread = entropy(labels)
     stated = judgments.statements
-    _, item = np.unique(judgments.table["item"].to_numpy(), return_inverse=True)
-    n_items = int(item.max()) + 1
+    items, item = natural_order(judgments.coded.coded("item"))
+    n_items = len(items)
     found = {
         "recipe": recipe,
         "mean_entropy": float(spread.mean()),
@@ -307,12 +292,14 @@ def _doubt_and_disagreement(crowd: CrowdLabels) -> dict[str, float]:
 
 
 def _oddities(judgments: Judgments) -> list[dict[str, Any]]:
-    stated, table = judgments.statements, judgments.table
+    stated = judgments.statements
     found = []
     for name, about in ODDITIES.items():
+        if not stated.oddities[name].any():
+            continue
         rows = np.flatnonzero(stated.oddities[name][stated.index])
         if len(rows):
-            examples = table[rows[:EXAMPLES].tolist()].select("item", "annotator", "answer")
+            examples = judgments.decode(rows[:EXAMPLES]).select("item", "annotator", "answer")
             found.append(
                 {
                     "name": name,

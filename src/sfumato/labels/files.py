@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sfumato.errors import DataError
 from sfumato.frames import TABLES, is_table, to_frame
+from sfumato.judgments.coded import encode
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
-from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.rounding import normalise
 from sfumato.labels.tables import (
     ItemRows,
@@ -55,11 +57,76 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
     """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
-    write_table(labels.to_polars(), path)
-    beside: dict[str, object] = {"provenance": to_json(labels.provenance)}
-    if isinstance(labels, LabelSet):
-        beside["judgments"] = labels.weight.tolist()
-    _beside(path).write_text(json.dumps(beside, indent=1) + "\n", encoding="utf-8")
+    about: dict[str, object] = {"provenance": to_json(labels.provenance)}
+    if isinstance(labels, LabelSet) and labels.sparse is not None and path.suffix == ".parquet":
+        write_table(_sparse_table(labels), path)
+        about = {"classes": list(labels.classes), **about}
+    else:
+        write_table(labels.to_polars(), path)
+    text = json.dumps(about, indent=1)
+    if isinstance(labels, LabelSet):  # one line: a million numbers in a column help nobody
+        text = f'{text[:-2]},\n "judgments": {json.dumps(labels.weight.tolist())}\n}}'
+    _beside(path).write_text(text + "\n", encoding="utf-8")
+
+
+SPARSE = {"classes": pl.List(pl.String), "probs": pl.List(pl.Float64)}
+"""The columns beside ``item`` of labels over many classes: those with mass, and their mass."""
+
+
+def _sparse_table(labels: LabelSet) -> pl.DataFrame:
+    """One row per item with its classes and their probabilities, classes without mass left out."""
+    rows = labels.sparse
+    assert rows is not None
+    names = pl.Series(labels.classes, dtype=pl.String).gather(rows.indices)
+    entries = pl.DataFrame(
+        {
+            "row": np.repeat(np.arange(len(labels)), np.diff(rows.indptr)),
+            "classes": names,
+            "probs": rows.data,
+        }
+    )
+    lists = entries.group_by("row", maintain_order=True).agg("classes", "probs").drop("row")
+    return lists.insert_column(0, pl.Series("item", labels.items, dtype=pl.String))
+
+
+def is_sparse(table: pl.DataFrame) -> bool:
+    """Whether a table holds, for each item, its classes with mass as a list."""
+    held = table.schema
+    return (
+        {"item", *SPARSE} == set(held)
+        and held["classes"] == pl.List(pl.String)
+        and isinstance(held["probs"], pl.List)
+    )
+
+
+def sparse_labels(
+    table: pl.DataFrame, name: str, classes: Sequence[str] | None, provenance: Provenance = ()
+) -> LabelSet:
+    """The labels of a table in which each item has a list of classes and one of their mass.
+
+    >>> rows = {"item": ["a"], "classes": [["dog", "cat"]], "probs": [[0.75, 0.25]]}
+    >>> sparse_labels(pl.DataFrame(rows), "x.parquet", ["cat", "deer", "dog"])["a"]
+    {'cat': 0.25, 'deer': 0.0, 'dog': 0.75}
+    """
+    uneven = (table["classes"].list.len() != table["probs"].list.len()).fill_null(True)
+    if uneven.any():
+        raise DataError(
+            f"{name}, row {(uneven.arg_max() or 0) + 1}: 'classes' and 'probs' differ in length."
+        )
+    said = encode(table["classes"].explode())
+    names = tuple(classes) if classes else tuple(sorted_names(said.values.to_list()))
+    place = {one: at for at, one in enumerate(names)}
+    unknown = [one for one in said.values if one not in place]
+    if unknown:
+        raise DataError(f"{name} has the class {unknown[0]!r}, which is not among those named.")
+    columns = np.array([place[one] for one in said.values], dtype=np.int64)[said.code]
+    ends = np.append(0, table["classes"].list.len().to_numpy()).cumsum()
+    mass = table["probs"].explode().cast(pl.Float64).to_numpy()
+    rows = csr_array((mass, columns, ends), shape=(len(table), len(names)))
+    try:
+        return LabelSet(tuple(table["item"].cast(pl.String)), names, rows, provenance=provenance)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +190,30 @@ def _as_table(source: object) -> pl.DataFrame:
 def _load_file(path: Path, classes: Sequence[str] | None, item: str | None) -> LoadedLabels:
     if path.suffix in (".npy", ".npz"):
         return LoadedLabels(_from_array(path, classes))
+    if path.suffix == ".parquet" and path.is_file() and _holds_sparse(path):
+        return LoadedLabels(_load_sparse(path, classes))
     crowd, remarks = _load_crowd(path, classes, item)
     return LoadedLabels(_one_row_per_item(crowd, _read_beside(path)[0]), remarks)
+
+
+def _holds_sparse(path: Path) -> bool:
+    try:
+        return is_sparse(pl.read_parquet(path, n_rows=0))
+    except (OSError, pl.exceptions.PolarsError):
+        return False  # whoever reads it says what is wrong
+
+
+def _load_sparse(path: Path, classes: Sequence[str] | None) -> LabelSet:
+    weight, before = _read_beside(path)
+    stored = json.loads(_beside(path).read_text("utf-8")) if _beside(path).is_file() else {}
+    named = stored.get("classes")
+    if named and classes:
+        named = _in_order(path.name, named, classes)
+    step = Step("read labels", {}, {path.name: fingerprint_file(path)})
+    found = sparse_labels(pl.read_parquet(path), path.name, named or classes, (*before, step))
+    if len(weight) != len(found):
+        return found
+    return LabelSet(found.items, found.classes, found.sparse, weight, found.provenance)  # type: ignore[arg-type]
 
 
 def _one_row_per_item(crowd: CrowdLabels, weight: NDArray[np.float64]) -> LabelSet:
@@ -146,6 +235,8 @@ def _load_crowd(
         table = _read_rows(path, classes)
     elif table_ending(path):
         table = read_frame(path)
+        if is_sparse(table):
+            return _one_judgment_per_item(_load_sparse(path, classes)), ()
     else:
         raise DataError(
             f"{path.name} is not a label file: expected .parquet, .csv, .tsv, .jsonl, .npz, .npy "
@@ -155,6 +246,14 @@ def _load_crowd(
     _, before = _read_beside(path)
     step = Step("read labels", crowd.provenance[-1].settings, {path.name: fingerprint_file(path)})
     return crowd.with_provenance((*before, step)), remarks
+
+
+def _one_judgment_per_item(labels: LabelSet) -> CrowdLabels:
+    rows = np.arange(len(labels))
+    nobody = np.full(len(labels), NOT_RECORDED)
+    return CrowdLabels(
+        labels.items, (), labels.classes, rows, nobody, labels.probs, labels.provenance
+    )
 
 
 def _crowd_of_table(

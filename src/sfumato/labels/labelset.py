@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from scipy.special import entr
 
 from sfumato.errors import DataError, missing_package
+from sfumato.memory import require_memory
 from sfumato.provenance import Provenance, Step
 from sfumato.tabular import Tabular
 
@@ -28,6 +31,12 @@ Id = str | int
 
 SUM_TOLERANCE = 1e-6
 """How far a row may be from one: predictions stored as float32 are off by about 1e-7."""
+
+MANY_SHARES = 10_000_000
+"""A table with fewer shares than this is never sparse."""
+
+SPARSE_SHARE = 10
+"""A table is sparse if it has so many more shares than judgments."""
 
 NOT_RECORDED = -1
 """The annotator code of a judgment whose author is unknown."""
@@ -70,6 +79,9 @@ class LabelSet(Tabular):
     (0.75, 'dog', 2)
     >>> [item for item, label in labels if label.entropy() > 0]
     ['a']
+
+    Of a thousand classes most have no mass. ``probs`` may be given as a sparse array of scipy; it
+    is then kept so in ``sparse``, and ``probs`` writes the rows out when somebody asks for them.
     """
 
     items: tuple[str, ...]
@@ -82,16 +94,43 @@ class LabelSet(Tabular):
     def __post_init__(self) -> None:
         object.__setattr__(self, "items", _as_texts(self.items))
         object.__setattr__(self, "classes", _as_texts(self.classes))
-        object.__setattr__(self, "probs", _frozen(self.probs, np.float64))
         weight = self.weight if np.size(self.weight) else np.zeros(len(self.items))
         object.__setattr__(self, "weight", _frozen(weight, np.float64))
         _check_unique(self.items, "item")
         _check_unique(self.classes, "class")
-        _check_rows(self.probs, self.classes, lambda row: f"item {self.items[row]!r}", self.items)
+        if issparse(self.probs):
+            rows = csr_array(self.__dict__.pop("probs"), dtype=np.float64)
+            rows.sum_duplicates()
+            self.__dict__["_sparse"] = rows
+            _check_sparse(rows, self.classes, self.items)
+        else:
+            object.__setattr__(self, "probs", _frozen(self.probs, np.float64))
+            where = lambda row: f"item {self.items[row]!r}"  # noqa: E731
+            _check_rows(self.probs, self.classes, where, self.items)
         if self.weight.shape != (len(self.items),):
             raise DataError(
                 f"There are {len(self.items)} items but weights of shape {self.weight.shape}."
             )
+
+    def __getattr__(self, name: str) -> Any:
+        """The rows of a sparse set, written out when first asked for."""
+        if name != "probs" or self.__dict__.get("_sparse") is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        require_memory(
+            8 * len(self.items) * len(self.classes),
+            what=f"All {len(self.classes):,} probabilities of {len(self.items):,} items",
+            instead="Take some of the items, or use what works on the classes with mass: "
+            "entropy, top, one item at a time.",
+        )
+        probs = self.__dict__["_sparse"].toarray()
+        probs.flags.writeable = False
+        self.__dict__["probs"] = probs
+        return probs
+
+    @property
+    def sparse(self) -> csr_array | None:
+        """The classes with mass, (items, classes), where the rows are kept so; otherwise None."""
+        return self.__dict__.get("_sparse")
 
     def __len__(self) -> int:
         return len(self.items)
@@ -110,8 +149,8 @@ class LabelSet(Tabular):
         return str(item) in self._rows
 
     def __iter__(self) -> Iterator[tuple[str, Distribution]]:
-        for item, row in zip(self.items, self.probs.tolist(), strict=True):
-            yield item, Distribution(zip(self.classes, row, strict=True))
+        for row, item in enumerate(self.items):
+            yield item, self._distribution(row)
 
     @overload
     def __getitem__(self, wanted: Id) -> Distribution: ...
@@ -132,8 +171,7 @@ class LabelSet(Tabular):
             chosen = np.arange(len(self))[wanted[0]]
             return self.take([self.items[row] for row in np.atleast_1d(chosen)])
         if isinstance(wanted, str | int | np.integer):
-            row = self.probs[self._row(wanted)].tolist()
-            return Distribution(zip(self.classes, row, strict=True))
+            return self._distribution(self._row(wanted))
         if isinstance(wanted, slice):
             return self.take(self.items[self._between(wanted)])
         ids = np.asarray(wanted if isinstance(wanted, np.ndarray) else list(wanted))
@@ -176,17 +214,21 @@ class LabelSet(Tabular):
             )
         rows = np.array([self._rows[item] for item in names], dtype=np.int64)
         crowd = None if self.crowd is None else self.crowd.of_items(names)
-        return LabelSet(
-            names, self.classes, self.probs[rows], self.weight[rows], self.provenance, crowd
-        )
+        held = self.probs if self.sparse is None else self.sparse
+        return LabelSet(names, self.classes, held[rows], self.weight[rows], self.provenance, crowd)
 
     def entropy(self) -> NDArray[np.float64]:
         """How undecided each item is, in nats: Shannon entropy, with 0 log 0 = 0."""
+        if self.sparse is not None:
+            rows = np.repeat(np.arange(len(self)), np.diff(self.sparse.indptr))
+            sums = np.bincount(rows, entr(self.sparse.data), minlength=len(self))
+            return sums.astype(np.float64)
         return entr(self.probs).sum(axis=1)
 
     def top(self) -> list[str]:
         """The most probable class of each item, the first of several."""
-        return [self.classes[place] for place in self.probs.argmax(axis=1)]
+        held = self.probs if self.sparse is None else self.sparse
+        return [self.classes[place] for place in held.argmax(axis=1)]
 
     def to_polars(self) -> "pl.DataFrame":
         """Column ``item``, then one column per class."""
@@ -202,6 +244,18 @@ class LabelSet(Tabular):
 
     def _summary(self) -> str:
         return f"LabelSet of {len(self):,} items and {_named_classes(self.classes)}"
+
+    def change(
+        self, *, provenance: Provenance | None = None, crowd: "CrowdLabels | None" = None
+    ) -> "LabelSet":
+        """The same labels that came about otherwise, or with the judgments behind them."""
+        held = self.probs if self.sparse is None else self.sparse
+        steps = self.provenance if provenance is None else provenance
+        return LabelSet(self.items, self.classes, held, self.weight, steps, crowd or self.crowd)
+
+    def _distribution(self, row: int) -> Distribution:
+        held = self.probs[row] if self.sparse is None else self.sparse[[row]].toarray()[0]
+        return Distribution(zip(self.classes, held.tolist(), strict=True))
 
     def with_probs(self, probs: NDArray[np.float64], step: Step) -> "LabelSet":
         """The same items and classes with other probabilities, one step later."""
@@ -300,17 +354,30 @@ class CrowdLabels(Tabular):
         weight = np.bincount(self.item, minlength=len(self.items)).astype(np.float64)
         judged = weight > 0
         return LabelSet(
-            tuple(item for item, known in zip(self.items, judged, strict=True) if known),
+            tuple(compress(self.items, judged)),
             self.classes,
-            self._sums()[judged] / weight[judged, None],
+            self._shares(judged, weight[judged]),
             weight[judged],
             (*self.provenance, Step("aggregate mean", {"estimand": "what people say"})),
         )
 
-    def _sums(self) -> NDArray[np.float64]:
-        """The sum of each item's rows, (items, classes)."""
+    def _shares(self, judged: NDArray[np.bool_], weight: NDArray[np.float64]) -> Any:
+        """The sum of each judged item's rows over its weight; sparse where most shares are 0."""
         shape = len(self.items), len(self.classes)
         votes = self.votes
+        if votes is None or shape[0] * shape[1] < max(MANY_SHARES, SPARSE_SHARE * len(self)):
+            return self._sums(votes)[judged] / weight[:, None]
+        key = self.item * shape[1] + votes
+        key.sort()
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        item, label = np.divmod(key[first], shape[1])
+        counts = np.diff(first, append=len(key))
+        row = (np.cumsum(judged) - 1)[item]
+        return csr_array((counts / weight[row], (row, label)), shape=(len(weight), shape[1]))
+
+    def _sums(self, votes: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """The sum of each item's rows, (items, classes)."""
+        shape = len(self.items), len(self.classes)
         if votes is not None:
             counts = np.bincount(self.item * shape[1] + votes, minlength=shape[0] * shape[1])
             return counts.reshape(shape).astype(np.float64)
@@ -485,6 +552,27 @@ def _check_unique(names: tuple[str, ...], what: str) -> None:
     seen: set[str] = set()
     twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
     raise DataError(f"The {what} {twice!r} occurs more than once; each {what} needs its own name.")
+
+
+def _check_sparse(rows: csr_array, classes: tuple[str, ...], items: tuple[str, ...]) -> None:
+    if rows.shape != (len(items), len(classes)):
+        raise DataError(
+            f"There are {len(items)} items and {len(classes)} classes, "
+            f"but probabilities of shape {rows.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(rows.data) | (rows.data < 0))
+    if len(bad):
+        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"The probability of class {classes[rows.indices[bad[0]]]!r} for item {items[row]!r} "
+            f"is {rows.data[bad[0]]}; it must be a number from 0 to 1."
+        )
+    sums = np.asarray(rows.sum(axis=1)).reshape(-1)
+    if not np.allclose(sums, 1, rtol=0, atol=SUM_TOLERANCE):
+        worst = int(np.abs(sums - 1).argmax())
+        raise DataError(
+            f"The probabilities of item {items[worst]!r} sum to {sums[worst]:.4g}, not 1."
+        )
 
 
 def _check_rows(

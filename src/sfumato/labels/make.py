@@ -1,22 +1,26 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array, vstack
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import encode, natural_order
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
-from sfumato.labels.aggregate import Aggregation, aggregate
-from sfumato.labels.build import RECIPES, build
+from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
+from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.names import find
+from sfumato.provenance import Step
 
 FEW_VOTES = 20
 """Below this many votes per item (median), shares are better shrunk towards a fitted prior."""
@@ -26,8 +30,8 @@ FEW_VOTES = 20
 class LabelSettings:
     """Everything about making labels except the judgments."""
 
-    recipe: str
-    """How one answer becomes a distribution."""
+    recipe: str | None = None
+    """How one answer becomes a distribution; left out, the one that uses all of the question."""
     gamma: float | None = None
     """Mass kept back for classes not ruled out (clamp recipes)."""
     rule: Reading | None = None
@@ -44,6 +48,8 @@ class LabelSettings:
     """Quality rules to apply first."""
     aggregate: str = "mean"
     """How an item's distributions become one; ``auto`` decides by the number of votes."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the aggregator is told: weights, true labels of some items, iterations …"""
     interval: Literal["none", "default"] = "none"
     """Whether to say how sure each probability is (posterior or bootstrap over annotators)."""
     seed: int = 0
@@ -75,7 +81,8 @@ def make_labels(
     judgments: Judgments, settings: LabelSettings, *, predictions: LabelSet | None = None
 ) -> LabellingResult:
     """Judgments to labels; ``predictions`` are needed by aggregators that use a classifier."""
-    find(RECIPES, settings.recipe, what="recipe")  # before any work
+    recipe = settings.recipe or DEFAULT_RECIPE[judgments.question.kind]
+    find(RECIPES, recipe, what="recipe")  # before any work
     kept, ledger = apply_rules(judgments, settings.exclude)
     chosen = select(kept, settings.keep)
     if not len(chosen):
@@ -88,23 +95,81 @@ def make_labels(
     )
     built = build(
         chosen,
-        settings.recipe,
+        recipe,
         gamma=settings.gamma,
         rule=settings.rule,
         distances=distances,
     )
     name = settings.aggregate
     if name == "auto":
-        name = default_aggregator(built.crowd)
-    aggregation = aggregate(
+        name = default_aggregator(built.crowd, predictions)
+    counting = (
+        name == "mean"
+        and settings.interval == "none"
+        and predictions is None
+        and not settings.options
+    )
+    aggregation = (average_votes(built.crowd) if counting else None) or aggregate(
         built.crowd,
         name,
         rng=np.random.default_rng(settings.seed),
         interval=settings.interval,
         predictions=predictions,
+        **settings.options,
     )
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
+    )
+
+
+def join_labels(parts: Sequence[LabelSet]) -> LabelSet:
+    """Labels of different items as one set; what each left out on the way is added up.
+
+    >>> first = LabelSet(("9",), ("cat", "dog"), [[1, 0]])
+    >>> join_labels([LabelSet(("10",), ("cat", "dog"), [[0, 1]]), first]).items
+    ('9', '10')
+    """
+    items, code = natural_order(
+        encode(pl.Series([item for part in parts for item in part.items], dtype=pl.String))
+    )
+    order = np.argsort(code)
+    if any(part.sparse is not None for part in parts):
+        rows: Any = vstack(
+            [csr_array(part.sparse if part.sparse is not None else part.probs) for part in parts],
+            format="csr",
+        )
+    else:
+        rows = np.concatenate([part.probs for part in parts])
+    weight = np.concatenate([part.weight for part in parts])
+    steps = tuple(_add_up(same) for same in zip(*(part.provenance for part in parts), strict=True))
+    return LabelSet(items, parts[0].classes, rows[order], weight[order], steps)
+
+
+def _add_up(steps: Sequence[Step]) -> Step:
+    first = steps[0]
+    if "left_out" not in first.settings:
+        return first
+    left_out = sum(int(str(step.settings["left_out"])) for step in steps)
+    return replace(first, settings={**first.settings, "left_out": left_out})
+
+
+def average_votes(crowd: CrowdLabels) -> Aggregation | None:
+    """The same as the aggregator ``mean`` makes of votes, by counting; None if some are no votes.
+
+    >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], said=[0, 1])
+    >>> average_votes(crowd).labels.probs.tolist()
+    [[0.5, 0.5]]
+    """
+    if crowd.votes is None:
+        return None
+    counted = crowd.mean()
+    estimand = AGGREGATORS["mean"].estimand
+    step = Step("aggregate mean", {"estimand": estimand, "interval": "none", "fitted": {}})
+    judged = np.bincount(crowd.annotator + 1, minlength=len(crowd.annotators) + 1)[1:] > 0
+    return Aggregation(
+        labels=counted.change(provenance=(*crowd.provenance, step)),
+        estimand=estimand,
+        annotators=tuple(compress(crowd.annotators, judged)),
     )
 
 
@@ -148,24 +213,26 @@ def interval_table(aggregation: Aggregation) -> pl.DataFrame:
     )
 
 
-def default_aggregator(crowd: CrowdLabels) -> str:
-    """The mean for distributions and for many votes; shrunk shares for few votes.
+def default_aggregator(crowd: CrowdLabels, predictions: LabelSet | None = None) -> str:
+    """The mean for distributions and for many votes; informed shares for few votes.
 
     What one person said, people's distributions and more than ``FEW_VOTES`` votes speak for
-    themselves; a share of three votes does not, and a prior fitted to all items helps it.
+    themselves; a share of three votes does not, and a prior fitted to all items helps it, the more
+    so if it also knows what a model predicts.
     """
     votes_per_item = np.bincount(crowd.item, minlength=len(crowd.items))
-    few = float(np.median(votes_per_item)) < FEW_VOTES
-    return "shrunk-shares" if few and crowd.votes is not None else "mean"
+    few = float(np.median(votes_per_item)) < FEW_VOTES or predictions is not None
+    return "informed" if few and crowd.votes is not None else "mean"
 
 
 def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:
-    table = judgments.table.with_columns(again=pl.Series(mark_duplicates(judgments)))
-    return table.filter(pl.Series(~mark_selected(judgments, keep))).select(
+    rows = np.flatnonzero(~mark_selected(judgments, keep))
+    again = mark_duplicates(judgments)[rows] if len(rows) else np.empty(0, dtype=bool)
+    return judgments.decode(rows).select(
         "item",
         "annotator",
         "answer",
-        reason=pl.when("again")
+        reason=pl.when(pl.Series(again))
         .then(pl.lit("the same person judged the item before"))
         .otherwise(pl.format("view is {}", "view")),
     )

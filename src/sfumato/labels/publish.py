@@ -13,7 +13,7 @@ from sfumato.judgments.formats.hf import (
     write_tables,
 )
 from sfumato.judgments.judgments import Judgments
-from sfumato.labels.describe import DEFAULT_RECIPE
+from sfumato.labels.build import DEFAULT_RECIPE
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.make import LabelSettings, make_labels

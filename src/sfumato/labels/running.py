@@ -17,8 +17,7 @@ from sfumato.judgments.question import Question
 from sfumato.judgments.statements import read_answers, top_choice
 from sfumato.labels.aggregate import aggregate
 from sfumato.labels.agreement import Agreement, between_people, krippendorff_nominal
-from sfumato.labels.build import DEFAULT_GAMMA, NONE_OF_THESE, RECIPES
-from sfumato.labels.describe import DEFAULT_RECIPE
+from sfumato.labels.build import DEFAULT_GAMMA, DEFAULT_RECIPE, NONE_OF_THESE, RECIPES
 from sfumato.labels.labelset import CrowdLabels
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Labels and uncertainties in the columns of the soft-digits data set (S4-55).
+"""Labels and uncertainties in the columns of the soft-digits dataset (S4-55).
 
 Reads such a file into two ``LabelSet``s and the human uncertainty of each item, and writes
 the same columns from yes/no/unsure judgments, so that either side can use the other's tools.

@@ -4,8 +4,7 @@ These are the verbs of the front door. They take judgments, or whatever ``read``
 table of another library); settings have the names of the command line's options.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -21,9 +20,9 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
+from sfumato.labels.aggregate.given import read_given
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
-from sfumato.labels.describe import DEFAULT_RECIPE
 from sfumato.labels.describe import describe as describe_judgments
 from sfumato.labels.files import read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
@@ -106,14 +105,18 @@ def label(
     keep: Sequence[str] = (),
     exclude: Sequence[str | Rule] = (),
     predictions: object = None,
+    weights: object = None,
+    gold: object = None,
+    options: Mapping[str, Any] | None = None,
     seed: int = 0,
     **reading: Any,
 ) -> LabelSet | CrowdLabels:
     """Label distributions from people's answers; ``crowd`` of the result has one row per answer.
 
     Without a ``recipe`` the one that uses all of the question is taken, without ``aggregate`` the
-    mean; ``aggregate="auto"`` decides by the number of votes. Further options are those of
-    ``read``, where the answers are a file or a table.
+    mean; ``aggregate="auto"`` decides by the number of votes. ``weights`` of annotators, ``gold``
+    (true labels of some items) and ``options`` are for the aggregator; the first two may be dicts,
+    files or tables. Further options are those of ``read``, where the answers are a file or a table.
 
     >>> votes = [("a", "ann", "cat"), ("a", "ben", "dog"), ("b", "ann", "dog")]
     >>> table = [dict(zip(("item", "annotator", "label"), vote)) for vote in votes]
@@ -124,8 +127,10 @@ def label(
     3
     """
     judgments = to_judgments(answers, **reading)
+    told = {"weights": weights, "gold": gold}
+    given = {name: value for name, value in told.items() if value is not None}
     settings = LabelSettings(
-        recipe or DEFAULT_RECIPE[judgments.question.kind],
+        recipe,
         gamma=gamma,
         rule=rule,
         vectors=_path(vectors),
@@ -134,12 +139,13 @@ def label(
         keep=tuple(keep),
         exclude=tuple(rule_with(one) if isinstance(one, str) else one for one in exclude),
         aggregate=aggregate or "mean",
+        options=read_given({**(options or {}), **given}),
         seed=seed,
     )
     classes = judgments.question.classes
     model = None if predictions is None else to_labels(predictions, classes=classes)
     made = make_labels(judgments, settings, predictions=model)
-    return made.crowd if per_annotator else replace(made.labels, crowd=made.crowd)
+    return made.crowd if per_annotator else made.labels.change(crowd=made.crowd)
 
 
 def aggregate(
@@ -152,7 +158,8 @@ def aggregate(
 ) -> LabelSet:
     """One label per item by an aggregator's name, from labels per person, votes, or answers.
 
-    ``options`` are the aggregator's own.
+    ``options`` are the aggregator's own; ``weights``, ``gold`` (true labels of some items) and
+    ``initial_confusions`` may be dicts, files or tables.
 
     >>> votes = [("a", "ann", "cat"), ("a", "ben", "dog"), ("b", "ann", "dog")]
     >>> table = [dict(zip(("item", "annotator", "label"), vote)) for vote in votes]
@@ -166,9 +173,9 @@ def aggregate(
     )
     model = None if predictions is None else to_labels(predictions, classes=crowd.classes)
     found = run_aggregator(
-        crowd, name, rng=np.random.default_rng(seed), predictions=model, **options
+        crowd, name, rng=np.random.default_rng(seed), predictions=model, **read_given(options)
     ).labels
-    return replace(found, crowd=crowd) if isinstance(crowd, CrowdLabels) else found
+    return found.change(crowd=crowd) if isinstance(crowd, CrowdLabels) else found
 
 
 def simulate(

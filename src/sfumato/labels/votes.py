@@ -20,9 +20,9 @@ class Votes:
     items: tuple[str, ...]
     annotators: tuple[str, ...]
     classes: tuple[str, ...]
-    item: NDArray[np.int64]  # (judgments,)
-    annotator: NDArray[np.int64]  # (judgments,)
-    label: NDArray[np.int64]  # (judgments,)
+    item: NDArray[np.signedinteger]  # (judgments,)
+    annotator: NDArray[np.signedinteger]  # (judgments,)
+    label: NDArray[np.signedinteger]  # (judgments,)
     provenance: Provenance = ()
 
     def __len__(self) -> int:
@@ -46,7 +46,8 @@ def counts(votes: Votes) -> NDArray[np.float64]:
     array([[0., 2.]])
     """
     width = len(votes.classes)
-    flat = np.bincount(votes.item * width + votes.label, minlength=len(votes.items) * width)
+    cell = votes.item.astype(np.int64) * width + votes.label
+    flat = np.bincount(cell, minlength=len(votes.items) * width)
     return flat.reshape(len(votes.items), width).astype(np.float64)
 
 

@@ -171,6 +171,13 @@ class VectorExamples(Examples):
             raise DataError(f"The vector of item {item!r} holds NaN, or a number too large to use.")
 
 
+class EncodedExamples(VectorExamples):
+    """Vectors of an encoder, whose numbers are on one scale and keep their weights.
+
+    A rare word divided by its own small deviation would outweigh all frequent ones.
+    """
+
+
 class NormalisedNetwork(nn.Module):
     """A network that takes images from 0 to 1 and normalises them itself.
 
@@ -193,7 +200,9 @@ class NormalisedNetwork(nn.Module):
         pixels = as_tensor(examples).double()
         mean = pixels.mean(dim=(0, 2, 3))
         std = pixels.std(dim=(0, 2, 3), correction=0)
-        if isinstance(examples, VectorExamples):
+        if isinstance(examples, EncodedExamples):
+            std = torch.full_like(std, max(float(std.norm()), 1e-6))  # lengths of about one
+        elif isinstance(examples, VectorExamples):
             # A number that never varied is left alone: divided by nearly nothing, the first item
             # in which it differs would outweigh everything else.
             std = std.where(std > 1e-7 * mean.abs(), torch.ones_like(std))
@@ -215,7 +224,7 @@ class NormalisedNetwork(nn.Module):
 def as_tensor(examples: Examples) -> Tensor:
     """Images from 0 to 1, shape (items, channels, height, width), channels last in memory."""
     images = np.ascontiguousarray(examples.images)
-    if not images.flags.writeable:  # as data sets keep theirs; torch has no read-only tensors
+    if not images.flags.writeable:  # as datasets keep theirs; torch has no read-only tensors
         images = images.copy()
     pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
     scaled = pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.float()

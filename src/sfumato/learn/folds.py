@@ -173,7 +173,7 @@ def role_swap(
     strata: Mapping[str, str] | None = None,
     rng: np.random.Generator,
 ) -> Split:
-    """Learn from a data set's test items, report on its training items (S0-26).
+    """Learn from a dataset's test items, report on its training items (S0-26).
 
     >>> role_swap("abcd", "xyz", validation_share=0.25, rng=np.random.default_rng(0)).test
     ('x', 'y', 'z')

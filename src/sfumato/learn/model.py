@@ -20,14 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, missing_package
-from sfumato.items.items import Id, Items, Kind, Naming, as_ids, describe_kind
+from sfumato.items.items import Encoder, Id, Items, Kind, Naming, as_ids, describe_kind
 from sfumato.items.join import LabelledItems, join_labels
-from sfumato.items.load import holds_pictures, holds_table, load_items
+from sfumato.items.load import holds_files, holds_table, load_items
 from sfumato.items.pictures import Size
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.files import load_labels, read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.verbs import label
+from sfumato.learn.encoders import encoder_from, make_encoder
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, from_json, to_json
 
@@ -68,7 +69,7 @@ class Model:
     """Its name in the registry of networks."""
     classes: tuple[str, ...]
     kind: Kind
-    """What it reads."""
+    """What the network reads; an encoder before it reads something else."""
     shape: tuple[int, ...]
     """The shape of one item."""
     weights: Mapping[str, NDArray[Any]]
@@ -79,6 +80,8 @@ class Model:
     """What the labels called files by; predictions for files are called so too."""
     size: Size | None = None
     """Height and width that pictures are brought to when they are read from files."""
+    encoder: Encoder | None = None
+    """What turns texts or images into the vectors that the network reads."""
     recipe: Mapping[str, Setting] = field(default_factory=dict)
     """How it was trained."""
     history: tuple[Mapping[str, float], ...] = ()
@@ -108,7 +111,7 @@ class Model:
         told = {
             "network": self.network,
             "classes": ", ".join(self.classes),
-            "reads": describe_kind(self.kind, self.shape),
+            "reads": self._reads,
             "trained on": f"{self.trained_on:,} items",
             "loss": _shown(self.loss),
             "validation loss": _shown(self.validation_loss),
@@ -120,8 +123,14 @@ class Model:
     def _summary(self) -> str:
         learnt = f", trained on {self.trained_on:,} items" if self.trained_on else ""
         left = f"; {' '.join(self.remarks)}" if self.remarks else ""
-        reads = describe_kind(self.kind, self.shape)
-        return f"Model: {self.network}, {len(self.classes)} classes, {reads}{learnt}{left}"
+        return f"Model: {self.network}, {len(self.classes)} classes, {self._reads}{learnt}{left}"
+
+    @property
+    def _reads(self) -> str:
+        if self.encoder is None:
+            return describe_kind(self.kind, self.shape)
+        fields = getattr(self.encoder, "fields", ())
+        return f"{describe_kind(self.encoder.reads, (), fields)} by {self.encoder.name}"
 
     @property
     def loss(self) -> float | None:
@@ -166,12 +175,15 @@ class Model:
         return replace(beliefs, provenance=(*self.provenance, Step("predict", about)))
 
     def read_items(self, source: object, *, item: str | None = None) -> Items:
-        """Items as the model needs them: pictures in its size, of a table its columns.
+        """Items as the model needs them: pictures in its size, of a table its columns or fields.
 
         ``item`` is the column of ids in a table.
         """
-        if holds_pictures(source):
+        if holds_files(source):
             return load_items(source, size=self.size)
+        fields = getattr(self.encoder, "fields", ())
+        if fields and holds_table(source):
+            return load_items(source, item=item, text=fields)
         if self.columns and holds_table(source):
             return load_items(source, item=item, columns=self.columns)
         return load_items(source, item=item)
@@ -215,6 +227,7 @@ class Model:
                 **{
                     **{name: told[name] for name in _TOLD if name in told},
                     "weights": stored,
+                    "encoder": encoder_from(told["encoder"]) if "encoder" in told else None,
                     "provenance": from_json(told["provenance"]),
                 }
             )
@@ -270,13 +283,14 @@ class Model:
             "columns": list(self.columns),
             "naming": self.naming,
             "size": None if self.size is None else list(self.size),
+            **({} if self.encoder is None else {"encoder": self.encoder.settings()}),
         }
 
     def _told(self) -> dict[str, Any]:
         return {
             "sfumato model": FORM,
             **self._essentials(),
-            "scaling": _SCALING[self.kind],
+            "scaling": _SCALING[self.kind if self.encoder is None else "encoded"],
             "recipe": dict(self.recipe),
             "trained_on": self.trained_on,
             "validated_on": self.validated_on,
@@ -305,15 +319,20 @@ class Model:
 
     def _fitting(self, items: Items) -> Items:
         """The items in the form that was learnt, under the names that labels would use."""
+        encoder = self.encoder
+        if encoder is not None and items.kind == encoder.reads != self.kind:
+            items = encoder.encode(items)
         if items.kind == self.kind == "images" and items.shape == (*self.shape[:2], 1):
             # grey pictures fill all colours, as they do among coloured ones
             items = replace(items, contents=np.repeat(items.contents, self.shape[2], axis=3))
         if items.kind == self.kind and self.columns and items.columns:
             items = _in_columns(items, self.columns)
         if (items.kind, items.shape) != (self.kind, self.shape):
+            also = "" if encoder is None else f", made of {encoder.reads} by {encoder.name}"
             raise DataError(
-                f"The model was trained on {describe_kind(self.kind, self.shape)}; these are "
-                f"{describe_kind(items.kind, items.shape)}. Bring them into the same form."
+                f"The model was trained on {describe_kind(self.kind, self.shape)}{also}; these are "
+                f"{describe_kind(items.kind, items.shape, items.columns)}. Bring them into the "
+                "same form."
             )
         return items if self.naming is None else items.named(self.naming)
 
@@ -329,6 +348,8 @@ _SCALING = {
     "images is subtracted and the result divided by their standard deviation (tensors mean, std)",
     "vectors": "from each number its mean over the training items is subtracted, and the result "
     "divided by its standard deviation (tensors mean, std)",
+    "encoded": "from each number its mean over the training items is subtracted, and all are "
+    "divided by one number, so that vectors are about one long (tensors mean, std)",
 }
 
 
@@ -337,6 +358,7 @@ def train(
     labels: object,
     *,
     network: str | None = None,
+    encoder: str | Path | Encoder | None = None,
     epochs: int = 60,
     batch_size: int = 64,
     learning_rate: float | None = None,
@@ -357,8 +379,10 @@ def train(
     counterpart is left out and counted in ``Model.remarks``.
 
     ``network`` is a name of the registry (docs/networks.md): "resnet-8" for images and "simple-ffn"
-    for vectors and for images below 8 × 8 pixels, unless told otherwise. The learning rate is
-    0.001 for images and 0.01 for vectors. ``augment`` changes images anew each time they are shown
+    for vectors and for images below 8 × 8 pixels, unless told otherwise. ``encoder`` turns texts or
+    images into vectors first (``encode``): "tf-idf" for texts, unless told otherwise, which is
+    fitted to the items that are learnt and no others. The learning rate is 0.001 for images and
+    0.01 for vectors. ``augment`` changes images anew each time they are shown
     ("crop", "flip", "cutout").
 
     ``validation`` is the share of labelled items that is set aside to choose the epoch on, or
@@ -386,10 +410,11 @@ def train(
     loaded = load_items(items)
     known, remarks = _labels(labels, shown)
     joined = join_labels(loaded, _labelled(known))
+    learnt, chosen, notes = _parts(joined.items, known, validation, seed)
+    joined = replace(joined, items=_encoded(joined.items, encoder, learnt))
     network = _suitable_network(joined.items, network)
     if changes and joined.items.kind != "images":
         raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
-    learnt, chosen, notes = _parts(joined.items, known, validation, seed)
     rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
     recipe = Recipe(
         network=network,
@@ -428,15 +453,29 @@ def _require_numbers(seed: int, patience: int | None) -> None:
         raise DataError(f"The patience must be at least 1 epoch, not {patience}.")
 
 
+def _encoded(items: Items, encoder: str | Path | Encoder | None, learnt: Sequence[str]) -> Items:
+    """The items as networks can learn them; texts by tf-idf unless told otherwise."""
+    if encoder is None and items.kind == "texts":
+        encoder = "tf-idf"
+    if encoder is None:
+        return items
+    if items.kind == "vectors":
+        raise DataError("Vectors need no encoder; give the texts or images, or leave it out.")
+    return make_encoder(encoder, items.take(learnt)).encode(items)
+
+
 def as_examples(items: Items) -> "Examples":
     """Items as networks take them."""
-    from sfumato.learn.examples import Examples, VectorExamples
+    from sfumato.learn.examples import EncodedExamples, Examples, VectorExamples
 
+    if items.kind == "texts":
+        raise DataError("Networks learn images or vectors; encode the texts first.")
     if items.kind == "images":
         return Examples(items.ids, items.contents)
     with np.errstate(over="ignore"):  # told by the check of the examples
         vectors = items.contents.astype(np.float32)
-    return VectorExamples(items.ids, vectors[:, None, None, :])
+    made = VectorExamples if items.encoder is None else EncodedExamples
+    return made(items.ids, vectors[:, None, None, :])
 
 
 def _labels(source: object, presentation: str) -> tuple[LabelSet | CrowdLabels, tuple[str, ...]]:
@@ -585,6 +624,7 @@ def _finished(
         columns=items.columns,
         naming=joined.naming,
         size=items.size,
+        encoder=items.encoder,
         recipe=settings,
         history=trained.history,
         best_epoch=trained.best_epoch,

@@ -21,8 +21,8 @@ from sfumato.evaluation.cartography import bars
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.quality import rule_with, times
 from sfumato.labels.agreement import between_pairs
-from sfumato.labels.build import build
-from sfumato.labels.describe import DEFAULT_RECIPE, describe
+from sfumato.labels.build import DEFAULT_RECIPE, build
+from sfumato.labels.describe import describe
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.signals import Spread, spread_of
 from sfumato.labels.verbs import to_judgments
@@ -32,7 +32,19 @@ from sfumato.reporting import figures
 from sfumato.reporting.contents import ItemContents, label_words, load_contents
 from sfumato.reporting.datasheet import question_asked
 from sfumato.reporting.draw import Basis
-from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, duration, write
+from sfumato.reporting.page import (
+    Bar,
+    Block,
+    Chart,
+    Lead,
+    Origin,
+    Page,
+    Section,
+    Table,
+    Text,
+    duration,
+    write,
+)
 from sfumato.reporting.text import Finding, count, interval, number
 
 MOST_PEOPLE = 30
@@ -106,7 +118,7 @@ def report(
     >>> table = pl.DataFrame(rows, schema=["item", "annotator", "answer"], orient="row")
     >>> page = report(Judgments(ask("choose-one", ["cat", "dog"]), table))
     >>> [section.title for section in page.sections][:3]
-    ['Who answered', 'Agreement', 'Doubt and disagreement']
+    ['Most disputed items', 'Agreement', 'Doubt and disagreement']
     """
     judgments = to_judgments(answers, **reading)
     chosen = select(judgments)
@@ -125,27 +137,26 @@ def report(
 def answers_page(found: _Answers, title: str) -> Page:
     """The page; sections without anything to tell are left out."""
     sections = [
-        Section("Who answered", "", tuple(_who(found))),
-        Section("How long", "", tuple(_how_long(found))),
-        Section("Agreement", AGREEMENT, tuple(_agreement(found))),
-        Section("Doubt and disagreement", DOUBT, tuple(_doubt(found))),
         Section("Most disputed items", "", tuple(_disputed(found))),
         Section("Most doubted items", "", tuple(_doubted(found))),
-        Section("Classes", "", tuple(_classes(found))),
-        Section("Labels", _labels_text(found), tuple(_labels(found))),
+        Section("Agreement", AGREEMENT, tuple(_agreement(found))),
+        Section("Doubt and disagreement", DOUBT, tuple(_doubt(found))),
+        Section("Who answered", "", tuple(_who(found))),
         Section("Oddities", "", tuple(_oddities(found))),
     ]
-    told = found.told
-    people = "people not recorded" if told["people"] is None else count(told["people"], "annotator")
+    appendix = [
+        Section("How long", "", tuple(_how_long(found))),
+        Section("Classes", "", tuple(_classes(found))),
+        Section("Labels", _labels_text(found), tuple(_labels(found))),
+    ]
     return Page(
         title,
-        f"{count(told['judgments'], 'answer')} about {count(told['items'], 'item')}, {people}",
+        _lead(found),
+        f"What people were asked: {question_asked(found.judgments)}",
         tuple(_findings(found)),
-        tuple(section for section in sections if section.blocks),
-        Origin(
-            provenance=found.crowd.provenance,
-            settings={"What was asked": question_asked(found.judgments)},
-        ),
+        sections=tuple(section for section in sections if section.blocks),
+        appendix=tuple(section for section in appendix if section.blocks),
+        how=Origin(path=_path(found), provenance=found.crowd.provenance),
         alone=True,
     )
 
@@ -166,33 +177,204 @@ def _title(answers: object) -> str:
     return f"Answers of {Path(answers).name}" if isinstance(answers, str | Path) else "Answers"
 
 
-def _findings(found: _Answers) -> Iterator[Finding]:
-    if found.simulated:
-        yield Finding("The answers were made by a program, not by people.", "caution")
-    for measure in found.told["agreement"]:
-        if measure["name"] in ("percent agreement", "Krippendorff's alpha (nominal)"):
-            ends = interval(measure["low"], measure["high"])
-            text = f"{measure['name'].capitalize()}: {number(measure['value'])} {ends}"
-            yield Finding(f"{text} on {count(measure['n'], 'item')}.", "found")
-    spread = found.spread
-    several = int((spread.answers > 1).sum())
-    if several:
-        disputed = int(spread.disputed.sum())
-        yield Finding(
-            f"People disagree on {disputed:,} of {several:,} items that two or more answered "
-            f"({disputed / several:.1%}): disagreement {np.nanmean(spread.disagreement):.3f} nats, "
-            f"doubt {spread.doubt.mean():.3f} nats on average.",
-            "found",
+SHARES = ("all say the same", "at least ¾ do", "more than half do", "at most half do")
+"""Items by the share of people who chose the most frequent class."""
+
+
+def _lead(found: _Answers) -> Lead:
+    """How often two people say the same."""
+    several = bool((found.spread.answers > 1).any())
+    same = _same_choice(found)
+    answer = "Nobody knows: no item has answers of two people."
+    if same is not None:
+        answer = (
+            "Two people who answer about the same item say the same in "
+            f"{100 * same['value']:.0f} of 100 cases."
         )
-    alone = int((spread.answers == 1).sum())
+    elif several:
+        answer = _disputed_text(found)
+    return Lead(
+        "How far do people agree?",
+        answer,
+        _agreement_chart(found) if several else None,
+        tuple(_basis_lines(found)),
+        tuple(_speaks_against(found)),
+        Origin((SAME, DISAGREE), path=_path(found)),
+    )
+
+
+SAME = (
+    "Percent agreement: of all pairs of answers about one item, the share with the same first "
+    "choice, Σₖ nₖ(nₖ − 1) / n(n − 1) with n answers of which nₖ choose class k; then the mean "
+    "over items with two answers or more."
+)
+DISAGREE = (
+    "People disagree on an item where not all its answers are the same: where the mean divergence "
+    "of the answers from their mean, H(mean) − mean of H(answer), is above zero. An item with "
+    "one answer counts neither way."
+)
+
+
+def _same_choice(found: _Answers) -> Mapping[str, Any] | None:
+    """Percent agreement with its interval, where two people answered about an item."""
+    known = {measure["name"]: measure for measure in found.told["agreement"]}
+    measure = known.get("percent agreement")
+    return None if measure is None or measure["value"] is None else measure
+
+
+def _disputed_text(found: _Answers) -> str:
+    several, disputed = int((found.spread.answers > 1).sum()), int(found.spread.disputed.sum())
+    return (
+        f"People disagree on {disputed:,} of {several:,} items that two or more answered "
+        f"({disputed / several:.0%})."
+    )
+
+
+def _agreement_chart(found: _Answers) -> Chart:
+    table = counts(found.votes)
+    total = table.sum(axis=1)
+    share = table.max(axis=1)[total > 1] / total[total > 1]
+    place = np.where(share == 1, 0, np.where(share >= 0.75, 1, np.where(share > 0.5, 2, 3)))
+    amounts = np.bincount(place, minlength=len(SHARES))
+    bars = tuple(
+        Bar(name, float(amount / len(share)), strong=True, text=f"{amount / len(share):.0%}")
+        for name, amount in zip(SHARES, amounts, strict=True)
+    )
+    caption = f"By first choices on {count(len(share), 'item')} with two answers or more."
+    return Chart("Share of items on which", bars, caption, from_zero=True, most=1.0)
+
+
+def _path(found: _Answers) -> tuple[str, ...]:
+    kind = "simulated annotator" if found.simulated else "annotator"
+    who = f" of {count(len(found.people), kind)}" if found.people else ""
+    return (
+        f"labels of {count(len(found.labels), 'item')}",
+        f"{count(len(found.crowd), 'answer')}{who} that make labels",
+        f"{count(found.told['judgments'], 'answer')} in the file",
+    )
+
+
+def _basis_lines(found: _Answers) -> Iterator[str]:
+    told = found.told
+    people = "people not recorded" if told["people"] is None else count(told["people"], "annotator")
+    yield (
+        f"{count(told['judgments'], 'answer')} about {count(told['items'], 'item')}, {people}; "
+        f"{number(float(found.spread.answers.mean())).rstrip('0').rstrip('.')} answers per item."
+    )
+    same = _same_choice(found)
+    if same is not None:
+        ends = interval(same["low"], same["high"])
+        yield f"Percent agreement {number(same['value'])}, 95 % interval over items {ends}."
+
+
+def _speaks_against(found: _Answers) -> Iterator[str]:
+    if found.simulated:
+        yield "The answers were made by a program, not by people."
+    if _same_choice(found) is not None:
+        total = counts(found.votes).sum(axis=0)
+        chance = float(((total / total.sum()) ** 2).sum())
+        yield (
+            f"By chance alone, were each class chosen as often as it is, it would be "
+            f"{100 * chance:.0f} of 100."
+        )
+    alone = int((found.spread.answers == 1).sum())
     if alone:
-        text = f"{count(alone, 'item')} with a single answer: nothing is known of disagreement."
-        yield Finding(text, "caution")
+        yield f"{count(alone, 'item')} with a single answer: nothing is known of disagreement."
+    few = found.spread.answers[found.spread.answers > 1]
+    if few.size and few.mean() < FEW_ANSWERS:
+        yield (
+            f"With {few.mean():.1f} answers per item some disagreement stays unseen: more answers "
+            "can only add disputed items."
+        )
     if not question_asked(found.judgments).startswith("“"):
-        yield Finding("The wording of the question is not recorded.", "caution")
+        yield "The wording of the question is not recorded."
     if found.told["rejected"]["count"]:
-        text = f"{count(found.told['rejected']['count'], 'row')} could not be read; see Oddities."
-        yield Finding(text, "caution")
+        yield f"{count(found.told['rejected']['count'], 'row')} could not be read; see Oddities."
+    yield "That people agree does not make them right."
+
+
+FEW_ANSWERS = 10
+
+
+def _findings(found: _Answers) -> Iterator[Finding]:
+    if (found.spread.answers > 1).any():
+        yield Finding(_disputed_text(found), "found")
+    yield from _beyond_chance(found)
+    yield from _doubt_finding(found)
+    yield from _confused(found)
+    yield from _apart(found)
+    yield from _fast(found)
+
+
+def _beyond_chance(found: _Answers) -> Iterator[Finding]:
+    for measure in found.told["agreement"]:
+        if measure["name"] == "Krippendorff's alpha (nominal)" and measure["value"] is not None:
+            value = measure["value"]
+            text = (
+                f"Beyond chance people agree by {value:.2f}, where 1 is always and 0 as often as "
+                "by chance (Krippendorff's alpha)."
+            )
+            behind = f"{number(value)} {interval(measure['low'], measure['high'])}"
+            yield Finding(text, "found", f"{behind} on {count(measure['n'], 'item')}.")
+
+
+def _doubt_finding(found: _Answers) -> Iterator[Finding]:
+    several = found.spread.answers > 1
+    if not several.any():
+        return
+    doubt = float(found.spread.doubt[several].mean())
+    apart = float(np.nanmean(found.spread.disagreement[several]))
+    if doubt < 1e-9:
+        text = "All of the uncertainty is between people: no answer states a doubt of its own."
+    else:
+        more = "is doubt within answers" if doubt > apart else "is disagreement between people"
+        text = f"{max(doubt, apart) / (doubt + apart):.0%} of the uncertainty {more}."
+    behind = f"Doubt {number(doubt)} nats, disagreement {number(apart)} nats per item on average."
+    yield Finding(text, "found", behind)
+
+
+def _confused(found: _Answers) -> Iterator[Finding]:
+    """The two classes that people name for the same items most often."""
+    table = counts(found.votes)
+    if table.shape[1] < 2:
+        return
+    together = np.minimum(table[:, :, None], table[:, None, :]) if table.shape[1] <= 60 else None
+    if together is None:
+        return
+    pairs = np.triu((together > 0).sum(axis=0), 1)
+    first, second = np.unravel_index(int(pairs.argmax()), pairs.shape)
+    amount = int(pairs[first, second])
+    if amount:
+        names = found.votes.classes
+        text = (
+            f"The two classes that divide people most often are {names[first]} and "
+            f"{names[second]}: both were chosen on {count(amount, 'item')}."
+        )
+        yield Finding(text, "found", f"{amount:,} of {len(table):,} items.")
+
+
+def _apart(found: _Answers) -> Iterator[Finding]:
+    """The person whose choices differ most from those of others."""
+    same = _same_as_others(found.votes)
+    answers = np.bincount(found.votes.annotator[found.votes.annotator >= 0])
+    busy = {one: share for one, share in same.items() if answers[one] >= FEW_ANSWERS}
+    if len(busy) < 3:
+        return
+    least = min(busy, key=lambda one: busy[one])
+    middle = float(np.median(list(busy.values())))
+    text = (
+        f"The annotator least like the others, {found.crowd.annotators[least]}, made "
+        f"{busy[least]:.0%} of the others' choices; the middle one made {middle:.0%}."
+    )
+    yield Finding(text, "found", f"{len(busy):,} annotators with {FEW_ANSWERS} answers or more.")
+
+
+def _fast(found: _Answers) -> Iterator[Finding]:
+    seconds = found.chosen.table["seconds"].drop_nulls()
+    fast = int((seconds < 0.4).sum())
+    if fast:
+        text = f"{fast / len(seconds):.1%} of the answers took less than 0.4 seconds."
+        yield Finding(text, "caution", f"{fast:,} of {len(seconds):,} answers.")
 
 
 # People.
@@ -302,11 +484,6 @@ def _agreement(found: _Answers) -> Iterator[Block]:
     pairs = between_pairs(found.crowd, most=MOST_PEOPLE)
     if pairs.is_empty():
         return
-    drawn = pairs.drop_nulls("same")
-    if len(drawn) > 1:
-        yield figures.pair_map(
-            drawn, Basis(found.simulated), value="same", text="share of the same choice"
-        )
     shown = pairs.sort("same", "first", "second", nulls_last=True).head(MOST_PEOPLE)
     table = shown.select(
         "first",

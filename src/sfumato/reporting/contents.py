@@ -11,15 +11,11 @@ from numpy.typing import NDArray
 from sfumato.data.own import find_pictures
 from sfumato.errors import DataError
 from sfumato.frames import is_table, to_frame
+from sfumato.items.items import Items
+from sfumato.items.texts import LONGEST, TEXT_NAMES, as_text, show_text
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.tables import find_items, read_frame
 from sfumato.names import quote_names
-
-LONGEST = 280
-"""Letters of a text that are shown; the rest is cut."""
-
-TEXT_NAMES = ("text", "sentence", "content", "body", "comment", "tweet", "question", "prompt")
-"""What a column of texts is usually called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +36,33 @@ def load_contents(
     text: object = None,
     pictures: str | Path | Mapping[str, NDArray[np.generic]] | None = None,
     answers: object = None,
+    longest: int = LONGEST,
 ) -> ItemContents:
     """Pictures and texts of the given items.
 
-    ``text`` is the name of a column of the table ``answers``, a file or table with the items and
-    their texts, or texts by item. ``pictures`` is a folder or zip archive, or arrays by item.
+    ``text`` is the name of a column of the table ``answers``, or of several between commas, a file
+    or table with the items and their texts, ``Items``, or texts by item. ``pictures`` is a folder
+    or zip archive, or arrays by item. A text of more than ``longest`` letters is cut, its fields
+    alike.
     """
     found: Mapping[str, NDArray[np.generic]] = {}
     if isinstance(pictures, Mapping):
         found = {str(item): pixels for item, pixels in pictures.items()}
     elif pictures is not None:
         found = find_pictures(Path(pictures), items)
-    return ItemContents(found, {} if text is None else _texts(text, items, answers))
+    texts = {} if text is None else _texts(text, items, answers)
+    return ItemContents(found, {item: show_text(told, longest) for item, told in texts.items()})
 
 
-def _texts(text: object, items: Sequence[str], answers: object) -> dict[str, str]:
+def _texts(text: object, items: Sequence[str], answers: object) -> dict[str, dict[str, str]]:
+    if isinstance(text, Items):
+        return dict(text)
     if isinstance(text, str | Path) and Path(text).is_file():
         return _of_table(read_frame(Path(text)), str(Path(text).name), items, None)
     if isinstance(text, str):
         return _of_table(_table_of(answers, text), "the answers", items, text)
     if isinstance(text, Mapping) and all(isinstance(value, str) for value in text.values()):
-        return {str(item): value for item, value in text.items()}
+        return {str(item): {"text": value} for item, value in text.items()}
     return _of_table(to_frame(text, what="table of texts"), "the texts", items, None)
 
 
@@ -77,26 +79,24 @@ def _table_of(answers: object, column: str) -> pl.DataFrame:
 
 def _of_table(
     table: pl.DataFrame, name: str, items: Sequence[str], column: str | None
-) -> dict[str, str]:
-    if column is not None and column not in table.columns:
+) -> dict[str, dict[str, str]]:
+    named = [] if column is None else [part.strip() for part in column.split(",")]
+    for missing in (part for part in named if part not in table.columns):
         raise DataError(
-            f"There is no file {column!r}, and {name} have no column of that name; they have "
+            f"There is no file {missing!r}, and {name} have no column of that name; they have "
             f"{quote_names(table.columns)}."
         )
     of_item, _ = find_items(table, name, items=items)
     others = [other for other in table.columns if other != of_item]
     usual = [other for other in others if other.lower() in TEXT_NAMES]
-    shown = [column] if column is not None else usual[:1] or others
+    shown = named or usual or others
     rows = table.select(of_item, *shown).unique(of_item, keep="first", maintain_order=True)
-    return {str(row[0]): _joined(shown, row[1:]) for row in rows.iter_rows()}
-
-
-def _joined(names: Sequence[str], values: Sequence[object]) -> str:
-    told = [str(value) for value in values if value is not None]
-    if len(names) > 1:
-        told = [f"{name}: {value}" for name, value in zip(names, values, strict=True) if value]
-    text = " · ".join(told)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return {
+        str(row[0]): {
+            each: as_text(value, name) for each, value in zip(shown, row[1:], strict=True)
+        }
+        for row in rows.iter_rows()
+    }
 
 
 def label_words(labels: LabelSet, item: str, most: int = 3) -> str:

@@ -9,11 +9,13 @@ legend, reference lines.
 
 from __future__ import annotations
 
+import html
 import io
+import json
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.reporting.text import count, seeds_text
+from sfumato.reporting.text import count, interval, number, seeds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 SMALL, SIZE = 8.0, 9.0
-PNG_DPI = 160
+PNG_DPI = 200
 FONT = "'DejaVu Sans'"
 FONTS = f"{FONT}, Verdana, Arial, sans-serif"
 
@@ -75,10 +77,7 @@ class Basis:
             parts.append(seeds_text(self.seeds))
         if self.interval:
             parts.append(f"bars and bands: 95 % interval over {self.interval}")
-        text = "; ".join(parts) + "." if parts else ""
-        if self.simulated:
-            text = f"{text} Simulated {self.made}, not people.".lstrip()
-        return text
+        return "; ".join(parts) + "." if parts else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +94,8 @@ class Drawing:
     whole."""
     simulated: bool
     made: Made = "annotators"
+    per_panel: int = 1
+    """Axes that belong together, where a page may show a figure in parts; 0: it may not."""
 
     @cached_property
     def svg(self) -> str:
@@ -105,7 +106,7 @@ class Drawing:
         settings = {"svg.hashsalt": self.name, "svg.fonttype": "none"}
         metadata = {"Date": None, "Title": self.title}
         text = _rendered(self.figure, "svg", settings, metadata).decode().replace(FONT, FONTS)
-        return _with_plain_ids(text)
+        return _with_tips(_with_plain_ids(text))
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
@@ -157,7 +158,7 @@ def panels(
 
     columns = min(columns, amount)
     rows = -(-amount // columns)
-    width = width or (5.4 if columns == 1 else 7.2)
+    width = width or (4.4 if columns == 1 else 7.2)  # a panel fits a phone
     figure = Figure(figsize=(width, rows * height), layout="constrained", facecolor="white")
     figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # type: ignore[union-attr,call-arg]
     grid = figure.add_gridspec(rows, columns)
@@ -182,7 +183,14 @@ def dress(axes: Axes) -> None:
 
 
 def finish_drawing(
-    name: str, title: str, caption: str, *, figure: Figure, table: pl.DataFrame, basis: Basis
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    figure: Figure,
+    table: pl.DataFrame,
+    basis: Basis,
+    per_panel: int = 1,
 ) -> Drawing:
     """The drawing, marked where it is simulated, with n, seeds and interval in the caption."""
     if basis.simulated:
@@ -198,7 +206,48 @@ def finish_drawing(
     if "simulated" not in table.columns:  # rows may know it each for themselves
         table = table.with_columns(simulated=pl.lit(basis.simulated))
     text = " ".join(part for part in (caption, basis.sentence()) if part)
-    return Drawing(name, title, text, figure, table, basis.simulated, basis.made)
+    return Drawing(name, title, text, figure, table, basis.simulated, basis.made, per_panel)
+
+
+def panel_boxes(drawing: Drawing) -> list[tuple[float, float, float, float]]:
+    """Where the panels of a figure lie in its SVG: left, top, width and height in points.
+
+    Empty where it has one panel, or several bars of colours; one that all panels share comes last.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure, each = drawing.figure, drawing.per_panel
+    bars = sum(axes.get_label() == "<colorbar>" for axes in figure.axes)
+    if not each or bars > 1 or len(figure.axes) - bars <= each:
+        return []
+    assert drawing.svg  # drawn, and so laid out
+    scale, top = 72 / figure.dpi, figure.get_figheight() * 72
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    parts = [Bbox.union(boxes[at : at + each]) for at in range(0, len(boxes), each)]  # type: ignore[arg-type]
+    return [
+        (
+            box.x0 * scale - 2,
+            top - box.y1 * scale - 2,
+            box.width * scale + 4,
+            box.height * scale + 4,
+        )
+        for box in parts
+    ]
+
+
+SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖"}
+"""Markers as they can stand in a line of text."""
+
+
+def legend_entries(drawing: Drawing) -> list[tuple[str, str, str]]:
+    """What the legend of a figure names: a sign, its colour and the name."""
+    entries = []
+    for legend_ in drawing.figure.legends:
+        for handle, text in zip(legend_.legend_handles, legend_.get_texts(), strict=True):
+            sign = SIGNS.get(str(handle.get_marker()), "┄")  # type: ignore[union-attr]
+            colour = str(handle.get_color()).replace(INK, "var(--ink)")  # type: ignore[union-attr]
+            entries.append((sign, colour, text.get_text().replace("\\$", "$")))
+    return entries
 
 
 def save(drawing: Drawing, folder: Path) -> list[Path]:
@@ -256,6 +305,39 @@ def _with_plain_ids(text: str) -> str:
         return found[1] + known.setdefault(found[2], f"clip{len(known) + 1}")
 
     return re.sub(r'(url\(#|id=")(p[0-9a-f]{10})\b', plain, text)
+
+
+def _tips(part: pl.DataFrame, value: Numbers) -> str:
+    """What a reader sees who points at a mark, as the name of the marks: one text each."""
+    named = [each for each in TOLD if each in part.columns]
+    low, high = (values(part, end) if end in part.columns else value for end in ("low", "high"))
+    texts = []
+    for at, row in enumerate(part.select(named).iter_rows()):
+        if np.isfinite(value[at]):  # no mark is drawn for others
+            who = " · ".join(str(each) for each in row if each)
+            ends = interval(float(low[at]), float(high[at])) if low[at] < high[at] else ""
+            texts.append(f"{who}: {number(float(value[at]))} {ends}".strip(": "))
+    return "tips-" + json.dumps(texts).encode().hex()
+
+
+TOLD = ("pair", "arm", "series", "trained_on", "tested_on", "network", "stratum")
+"""Columns that tell marks apart."""
+
+
+def _with_tips(text: str) -> str:
+    """With a title in every mark whose texts stand in the name of its group."""
+    head, *groups_ = re.split(r'id="tips-([0-9a-f]+)"', text)
+    parts = [head]
+    for told, rest in zip(groups_[::2], groups_[1::2], strict=True):
+        titles = iter(json.loads(bytes.fromhex(told)))
+
+        def mark(found: re.Match[str], titles: Iterator[str] = titles) -> str:
+            title = next(titles, None)
+            inside = "" if title is None else f"<title>{html.escape(title)}</title>"
+            return f"{found[1]}>{inside}</use>"
+
+        parts.append('class="marks"' + re.sub(r"(<use [^>]*?)\s*/>", mark, rest))
+    return "".join(parts)
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:
@@ -358,7 +440,10 @@ def dots(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, size: flo
     value, low, high = values(part, "value"), values(part, "low"), values(part, "high")
     known = np.isfinite(low) & np.isfinite(high)
     axes.hlines(at[known], low[known], high[known], colors=style.colour, linewidth=1.3)
-    axes.plot(value, at, style.marker, color=style.colour, markersize=size, linestyle="none")
+    (drawn,) = axes.plot(
+        value, at, style.marker, color=style.colour, markersize=size, linestyle="none"
+    )
+    drawn.set_gid(_tips(part, value))
 
 
 def bars(axes: Axes, part: pl.DataFrame, at: Numbers, style: Style, *, height: float) -> None:
@@ -384,9 +469,11 @@ def line(
     part = part.sort(x, maintain_order=True)
     at, height = values(part, x) + aside, values(part, value)
     marker = style.marker if part.height <= 25 else ""
-    axes.plot(
+    (drawn,) = axes.plot(
         at, height, style.dash, marker=marker, color=style.colour, markersize=3.5, linewidth=1.3
     )
+    if marker:
+        drawn.set_gid(_tips(part, np.where(np.isfinite(at), height, np.nan)))
     if not {"low", "high"} <= set(part.columns):
         return
     low, high = values(part, "low"), values(part, "high")
@@ -401,11 +488,11 @@ def line(
             assert_never(interval)
 
 
-def name_rows(axes: Axes, names: Sequence[str], *, shown: bool = True, width: int = 30) -> None:
+def name_rows(axes: Axes, names: Sequence[str], *, width: int = 30) -> None:
     """One row a name, the first on top."""
     axes.set_yticks(range(len(names)), [written(name, width) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0, labelleft=shown)
+    axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
 
 

@@ -10,16 +10,42 @@ import polars as pl
 from sfumato.errors import DataError
 from sfumato.evaluation.cartography import bars
 from sfumato.evaluation.metrics import jensen_shannon, reliability
-from sfumato.evaluation.models import Evaluation
+from sfumato.evaluation.models import Evaluation, compare
 from sfumato.evaluation.score import leaderboard_table
 from sfumato.names import find
 from sfumato.provenance import is_simulated
 from sfumato.reporting import figures
 from sfumato.reporting.contents import ItemContents, label_words, load_contents
 from sfumato.reporting.draw import Basis, Drawing
-from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, scores_shown, write
-from sfumato.reporting.text import Finding, count, interval, number, summarise
-from sfumato.scores import Estimate, Estimates
+from sfumato.reporting.page import (
+    Bar,
+    Block,
+    Chart,
+    Lead,
+    Origin,
+    Page,
+    Section,
+    Table,
+    Text,
+    meaning_of,
+    provenance_of,
+    score_table,
+    write,
+)
+from sfumato.reporting.text import (
+    FOUND_BY,
+    Contrast,
+    Finding,
+    choose_findings,
+    contrasts,
+    count,
+    interval,
+    number,
+    references,
+    said,
+    with_ends,
+)
+from sfumato.scores import Estimate, Estimates, metric_words, swap_arms
 
 FEW = 6
 """Metrics up to this number are all shown by stratum."""
@@ -27,8 +53,17 @@ FEW = 6
 DRAWN = ("cross_entropy", "accuracy", "total_variation", "rms_calibration")
 """The metrics that are shown by stratum where there are more."""
 
+HEADLINE = ("accuracy", "cross_entropy")
+"""What a model that is not compared is told by first."""
+
 WORST = 12
 """How many of the worst items are shown."""
+
+DRAWS = 300
+"""Of the bootstrap of differences between the first two models, which a page computes itself."""
+
+MOST_BARS = 10
+"""Models in the picture of the leaderboard."""
 
 MODELS_SHOWN = 3
 """Models whose beliefs stand beside people's in a picture of an item."""
@@ -130,22 +165,180 @@ def evaluation_page(
     remarks = "\n\n".join(found.remarks)
     ranked = [draw_leaderboard(found), *_places(found)] if several else []
     sections = [
-        Section("What was compared", _compared(found), (Text(remarks),) if remarks else ()),
         Section("Leaderboard", "", tuple(ranked)) if several else None,
-        Section("Scores", SCORES, tuple(_scores(found))),
+        Section("Worst items", WORST_TEXT, tuple(_worst(found, contents))),
         Section("Is the confidence earned?", RELIABILITY, (draw_reliability(found),)),
         Section("By stratum", STRATA, (draw_strata(found), *_by_stratum(found))),
-        Section("Worst items", WORST_TEXT, tuple(_worst(found, contents))),
+        Section("Scores", SCORES, tuple(_scores(found))),
     ]
+    compared = Section("What was compared", _compared(found), (Text(remarks),) if remarks else ())
+    rivals = _rivals(found)
+    main = rivals[0] if rivals else None
+    findings = choose_findings(rivals[1:], *_names(main), named=True) if main is not None else []
     return Page(
         title,
-        f"{count(len(found.models), 'model')} against people's labels of "
-        f"{count(len(found.labels), 'item')}",
-        tuple(_findings(found)),
-        tuple(section for section in sections if section is not None),
-        Origin(provenance=found.labels.provenance),
+        _scored_lead(found) if main is None else _ranked_lead(found, main),
+        findings=tuple([*findings, *_references(found)] if main is not None else _alone(found)),
+        sections=tuple(section for section in sections if section is not None),
+        appendix=(compared,),
+        how=Origin(provenance=found.labels.provenance),
         alone=True,
     )
+
+
+def _rivals(found: Evaluation) -> list[Contrast]:
+    """The first of the leaderboard against the second, by every metric that findings are of."""
+    if len(found.places) < 2 or found.places[1].behind is None:
+        return []
+    main = swap_arms(found.places[1].behind)
+    differences = compare(
+        found.labels,
+        {name: found.models[name] for name in (main.second, main.arm)},
+        metrics=[metric for metric in FOUND_BY if metric != main.metric],
+        strata=(),
+        draws=DRAWS,
+    )
+    mine = [row for row in differences if row.against == "people" and row.stratum == "all"]
+    return contrasts([main, *mine], found.scores)
+
+
+def _names(main: Contrast) -> tuple[str, str]:
+    return main.head.arm, f" than {main.head.second}"
+
+
+def _scored_lead(found: Evaluation) -> Lead:
+    """How close a model is, or each of several by a metric that ranks them not."""
+    scores = found.scores.filter(stratum="all", against="people")
+    known = set(scores.table["metric"])
+    metric = next((name for name in (*HEADLINE, *scores.table["metric"]) if name in known), "")
+    rows = list(scores.filter(metric=metric, arm=list(found.models)))
+    sign = -1 if metric_words(metric).better == "higher" else 1
+    head = min(rows, key=lambda one: sign * one.value if np.isfinite(one.value) else np.inf)
+    answer = f"{head.arm} has a {metric_words(metric).title} of {number(head.value)}."
+    if metric == "accuracy":
+        answer = f"{head.arm} names people's first choice on {head.value:.0%} of the items."
+    several = len(rows) > 1
+    drawn = rows if several else list(found.scores.filter(metric=metric, against="people"))
+    bars = [
+        Bar(one.arm if several else one.stratum, one.value, one.low, one.high, strong=one == head)
+        for one in drawn
+    ]
+    share = (metric_words(metric).low, metric_words(metric).high) == (0, 1)
+    title = metric_words(metric).title.capitalize()
+    chart = Chart(
+        title if several else f"{title} of {head.arm}, by stratum of the items",
+        tuple(bars),
+        f"{metric_words(metric).better.capitalize()} is better. Lines: 95 % intervals over items.",
+        from_zero=share,
+        most=1.0 if share else None,
+    )
+    question = "How close are they to people?" if several else f"How close to people is {head.arm}?"
+    sure = f"{with_ends(head)}, 95 % interval over items."
+    return _with_basis(found, question, answer, chart, sure, [head])
+
+
+def _ranked_lead(found: Evaluation, main: Contrast) -> Lead:
+    scores = {one.arm: one.cross_entropy for one in found.places}
+    bars = [
+        Bar(arm, one.value, one.low, one.high, strong=arm == main.head.arm)
+        for arm, one in list(scores.items())[:MOST_BARS]
+    ]
+    floor = found.scores.filter(metric="entropy_floor", stratum="all", against="people")
+    if len(floor):
+        bars.append(Bar("no model can be below", float(floor.table["value"][0])))
+    chart = Chart(
+        "Cross-entropy to people in nats, the closest first",
+        tuple(bars),
+        "Lower is better. Lines are 95 % intervals over items, each model by itself; differences "
+        "between models are paired and surer.",
+    )
+    answer = main.finding(*_names(main), named=True).text
+    if main.clear:
+        answer = (
+            f"{main.head.arm} is closest to people: its cross-entropy is "
+            f"{said(main.head.value, main.head.metric)} lower than that of the next, "
+            f"{main.head.second}."
+        )
+    question = "Which model is closest to people?"
+    return _with_basis(
+        found, question, answer, chart, f"The difference is {main.behind()}", main.rows
+    )
+
+
+def _with_basis(
+    found: Evaluation,
+    question: str,
+    answer: str,
+    chart: Chart,
+    sure: str,
+    rows: Sequence[Estimate],
+) -> Lead:
+    models = count(len(found.models), "model")
+    basis = (sure, f"{models}, {count(len(found.labels), 'item')}, {_answers(found)}.")
+    against = [one.text for one in _references(found) if one.way == "worse"]
+    against += _other_order(found)
+    against.append("One set of predictions per model: another training run may come out otherwise.")
+    path = (
+        f"predictions of {models}",
+        f"labels of {count(len(found.labels), 'item')}",
+        _answers(found),
+    )
+    how = Origin(meaning_of(rows), provenance_of(rows), path=path)
+    return Lead(question, answer, chart, basis, (*against, *found.cautions), how)
+
+
+def _answers(found: Evaluation) -> str:
+    """How many answers are behind the labels, where that is known."""
+    amount = int(np.nan_to_num(found.labels.weight).sum())
+    known = amount > len(found.labels)
+    kind = "simulated people's" if is_simulated(found.labels.provenance) else "people's"
+    return f"{amount:,} of {kind} answers" if known else f"{kind} label distributions"
+
+
+def _other_order(found: Evaluation) -> list[str]:
+    """Whether accuracy would choose another model."""
+    if len(found.places) < 2:
+        return []
+    best = min(found.places, key=lambda place: place.accuracy_rank)
+    if best.arm == found.places[0].arm:
+        return []
+    behind = best.accuracy.value - found.places[0].accuracy.value
+    return [
+        f"By accuracy {best.arm} comes first, {said(behind, 'accuracy')} above "
+        f"{found.places[0].arm}."
+    ]
+
+
+def _references(found: Evaluation) -> list[Finding]:
+    return references(list(found.scores.filter(stratum="all", against="people")))
+
+
+def _alone(found: Evaluation) -> list[Finding]:
+    """What a single model's scores say: the floor, calibration, doubt, and where people differ."""
+    told = _references(found)
+    scores = found.scores.filter(against="people")
+    known = {(one.metric, one.stratum): one for one in scores}
+    parts = [known.get(("accuracy", name)) for name in ("unanimous", "disputed")]
+    if all(parts):
+        same, apart = (one for one in parts if one is not None)
+        told.append(
+            Finding(
+                f"Where people agree it names their choice on {same.value:.0%} of the items, where "
+                f"they do not on {apart.value:.0%}.",
+                "found",
+                f"{with_ends(same)} against {with_ends(apart)}; {same.items:,} and "
+                f"{apart.items:,} items.",
+            )
+        )
+    for metric, words in (
+        ("rms_calibration", "Its confidence is {} off how often it is right."),
+        ("classwise_calibration", "Its probability of a class is {} off how often it is chosen."),
+    ):
+        one = known.get((metric, "all"))
+        if one is not None:
+            text = words.format(said(one.value, metric))
+            told.append(Finding(text, "found", f"{with_ends(one)}, 95 % interval over items."))
+    return told
 
 
 def worst_items(found: Evaluation, most: int = WORST) -> pl.DataFrame:
@@ -204,13 +397,6 @@ def _compared(found: Evaluation) -> str:
     )
 
 
-def _findings(found: Evaluation) -> list[Finding]:
-    rows = list(found)
-    scores = [row for row in rows if not row.is_difference]
-    told = summarise(scores, [row for row in rows if row.is_difference])
-    return [*told, *(Finding(caution, "caution") for caution in found.cautions)]
-
-
 def _places(found: Evaluation) -> list[Block]:
     if not found.places:
         return []
@@ -240,35 +426,27 @@ def _value(row: Mapping[str, Any], name: str) -> str:
 def _scores(found: Evaluation) -> list[Block]:
     """Every score: of one model by stratum, of several on all items."""
     if len(found.models) == 1:
-        return [_matrix(list(found.scores), ("metric", "against"), "stratum", "By stratum")]
+        return [
+            score_table(
+                list(found.scores),
+                rows=("metric", "against"),
+                columns="stratum",
+                title="By stratum",
+            )
+        ]
     everywhere = list(found.scores.filter(stratum="all"))
-    return [_matrix(everywhere, ("metric", "against"), "arm", "All items, by model")]
+    return [score_table(everywhere, rows=("metric", "against"), title="All items, by model")]
 
 
 def _by_stratum(found: Evaluation) -> list[Block]:
     if len(found.models) == 1:
         return []  # one model's strata are among its scores
     people = list(_by_people(found))
-    return [_matrix(people, ("metric", "arm"), "stratum", "Every model by stratum")]
-
-
-def _matrix(scores: Sequence[Estimate], rows: tuple[str, str], columns: str, title: str) -> Table:
-    """One cell per score, with a row for each pair of the fields ``rows``."""
-    cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for score in scores:
-        value = f"{number(score.value)} {interval(score.low, score.high)}".rstrip()
-        key = tuple(str(getattr(score, name)) for name in rows)
-        cells.setdefault(key, {})[str(getattr(score, columns))] = value
-    across = list(dict.fromkeys(str(getattr(score, columns)) for score in scores))
-    table = pl.DataFrame(
-        [
-            {**dict(zip(rows, key, strict=True)), **{name: row.get(name, "–") for name in across}}
-            for key, row in cells.items()
-        ]
-    )
-    notes = " ".join(dict.fromkeys(f"{row.metric}: {row.note}." for row in scores if row.note))
-    shown = scores_shown(scores)
-    return Table(title, table, notes, shown.how, shown.simulated)
+    return [
+        score_table(
+            people, rows=("metric", "arm"), columns="stratum", title="Every model by stratum"
+        )
+    ]
 
 
 def _closest(found: Evaluation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Turn a data set or one's own pictures into a folder of synthetic ambiguous images (S4-28)."""
+"""Turn a dataset or one's own pictures into a folder of synthetic ambiguous images (S4-28)."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ PICTURES: dict[str, Callable[[], ImageSet]] = {
     "cifar10": lambda: load("cifar10", "train"),
     "cifar10-test": lambda: load("cifar10", "test"),
 }
-"""Data sets by name; own pictures come from a folder or archive."""
+"""Datasets by name; own pictures come from a folder or archive."""
 
 ACROSS = 20
 """Images in a row of the sheet."""
@@ -42,13 +42,13 @@ ABOUT = "Synthetic: decoded by a VAE from a mix of two images, labelled by netwo
 def load_pictures(
     data: str | None, *, images: Path | None = None, table: Path | None = None, split: str | None
 ) -> ImageSet:
-    """The pictures of a data set, or of a folder or zip archive with its table; or one split."""
+    """The pictures of a dataset, or of a folder or zip archive with its table; or one split."""
     if data is not None:
         if images is not None or table is not None:
-            raise DataError("Give either a data set, or images with their table, not both.")
-        found = find(PICTURES, data, what="data set of pictures")()
+            raise DataError("Give either a dataset, or images with their table, not both.")
+        found = find(PICTURES, data, what="dataset of pictures")()
     elif images is None or table is None:
-        raise DataError("Give a data set, or images with the table of their items and labels.")
+        raise DataError("Give a dataset, or images with the table of their items and labels.")
     else:
         found = load_own(images, table)
     return found if split is None else found.in_split(split)

@@ -36,12 +36,31 @@ from sfumato.labels.signals import Spread, entropy, spread_of, strata_of, top_pr
 from sfumato.labels.votes import counts, votes_of
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.reporting.datasheet import Datasheet, datasheet_of, to_markdown
-from sfumato.reporting.draw import Drawing, save
+from sfumato.reporting.draw import save
 from sfumato.reporting.figures import curves
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, write
+from sfumato.reporting.page import (
+    Bar,
+    Block,
+    Chart,
+    Lead,
+    Origin,
+    Page,
+    Section,
+    Table,
+    Text,
+    meaning_of,
+    write,
+)
 from sfumato.reporting.text import Finding, count, interval
-from sfumato.scores import Estimate, Estimates, as_rows, source_text, with_interval
+from sfumato.scores import (
+    Estimate,
+    Estimates,
+    as_rows,
+    metric_words,
+    source_text,
+    with_interval,
+)
 from sfumato.studies.audit_sources import (
     AuditSettings,
     AuditSources,
@@ -628,34 +647,135 @@ TABLES: dict[str, str] = {
 def draw_audit(audited: Audit, folder: Path, *, title: str = "Audit") -> Path:
     """Write ``report.html``, one page that needs nothing else, and ``figures/``; its path."""
     page = audit_page(audited, title=title)
-    for section in page.sections:
-        for block in section.blocks:
-            if isinstance(block, Drawing):
-                save(block, folder / "figures")
+    for drawing in page.drawings:
+        save(drawing, folder / "figures")
     path = folder / "report.html"
     write(page, path)
     return path
 
 
 def audit_page(audited: Audit, *, title: str = "Audit") -> Page:
-    """The audit as a page: on top the first finding of each part, and every caution."""
+    """The audit as a page: what to ask first, the first findings of each part, then all of it."""
     parts = [
         Section(part, "\n\n".join(one.text for one in findings), tuple(BLOCKS[part](audited)))
         for part, findings in audited.findings.items()
     ]
-    if audited.remarks:
-        parts.append(Section("Remarks", "", tuple(Text(remark) for remark in audited.remarks)))
-    summary = [
-        one
+    remarks = tuple(Text(remark) for remark in audited.remarks)
+    told = [
+        (at, one)
         for part, findings in audited.findings.items()
-        for at, one in enumerate(findings)
-        if part != INTEREST and (at == 0 or one.kind == "caution")
+        for at, one in enumerate(each for each in findings if each.kind != "caution")
+        if part != INTEREST
     ]
+    told.sort(key=lambda pair: pair[0])  # the first of every part, then the second
+    return Page(
+        title,
+        _lead(audited),
+        findings=tuple(one for _, one in told[:MOST_FINDINGS]),
+        sections=tuple(parts),
+        appendix=(Section("Remarks", "", remarks),) if remarks else (),
+        how=Origin(provenance=audited.provenance),
+    )
+
+
+MOST_FINDINGS = 6
+
+
+def _lead(audited: Audit) -> Lead:
+    """What the files must be asked first: labels that differ, spread labels, or copied pictures."""
+    told = [one for findings in audited.findings.values() for one in findings]
+    against = [one.text for one in told if one.kind == "caution"]
+    tied = _about_all(audited, "modes_tied")
+    if tied is not None and tied.value:
+        against.append(
+            f"On {tied.value:,.0f} items people's most frequent answers tie; the first counts."
+        )
     if audited.simulated:
-        mark = "Simulated people or models are behind these numbers."
-        summary.insert(0, Finding(mark, "caution"))
-    how = Origin(provenance=audited.provenance)
-    return Page(title, "", tuple(summary), tuple(parts), how)
+        against.insert(0, "Simulated people or models are behind these numbers.")
+    answer, chart, behind = next(
+        (found for make in (_shift_lead, _strata_lead, _copies_lead) if (found := make(audited))),
+        (told[0].text if told else "Nothing that the files hold can be asked yet.", None, None),
+    )
+    basis = []
+    if behind is not None and behind.low is not None:
+        share = f"{metric_words(behind.metric).title.capitalize()}: {sections.percent(behind)}"
+        basis.append(f"{share}, with the 95 % interval over {count(behind.items, 'item')}.")
+    basis += [one.text for one in audited.findings.get("People", ())[2:3]]
+    path = ("the labels", "the files given") if behind is not None else ()
+    return Lead(
+        "What do these files tell before anything is trained?",
+        answer,
+        chart,
+        tuple(basis),
+        (*dict.fromkeys(against), "Nothing was trained: what the labels are worth is open."),
+        Origin(meaning_of([behind] if behind else []), audited.provenance, path=path),
+    )
+
+
+LeadParts = tuple[str, Chart | None, Estimate | None]
+"""The answer, its picture, and the estimate it tells."""
+
+
+def _about_all(audited: Audit, metric: str, stratum: str = "all") -> Estimate | None:
+    found = audited.estimates.filter(metric=metric, stratum=stratum, network="", part="")
+    return next(iter(found), None)
+
+
+def _shift_lead(audited: Audit) -> LeadParts | None:
+    """Original labels that are not people's most frequent class, where any is."""
+    same, differ = _about_all(audited, "mode_agreement"), _about_all(audited, "modes_differ")
+    if same is None or differ is None or not differ.value:
+        return None
+    answer = (
+        f"The original label is not people's most frequent answer on {differ.value:,.0f} of "
+        f"{same.items:,} items."
+    )
+    return answer, _strata_chart(audited), same
+
+
+def _strata_lead(audited: Audit) -> LeadParts | None:
+    """The share of labels that are spread over classes."""
+    share = _about_all(audited, "share_of_items", "disputed")
+    if share is None:
+        return None
+    answer = f"{share.value:.0%} of the {share.items:,} labels are spread over several classes."
+    return answer, _strata_chart(audited), share
+
+
+def _strata_chart(audited: Audit) -> Chart | None:
+    shares = audited.estimates.filter(metric="share_of_items", stratum=("unanimous", "disputed"))
+    same = _about_all(audited, "mode_agreement")
+    bars = [
+        Bar(SPREAD[one.stratum], one.value, one.low, one.high, text=f"{one.value:.1%}",
+            strong=same is None and one.stratum == "disputed")
+        for one in shares
+    ]  # fmt: skip
+    if same is not None:
+        low, high = (None if end is None else 1 - end for end in (same.high, same.low))
+        text = f"{1 - same.value:.1%}"
+        bars.append(Bar("original label differs", 1 - same.value, low, high, "", True, text))
+    caption = "Lines are 95 % intervals over items."
+    return Chart("Share of items", tuple(bars), caption, True, 1.0) if bars else None
+
+
+SPREAD = {"unanimous": "label on one class", "disputed": "label on several classes"}
+"""What the two strata are called in a picture."""
+
+
+def _copies_lead(audited: Audit) -> LeadParts | None:
+    """Pictures that are there twice."""
+    every, exact = _about_all(audited, "pictures"), None
+    found = audited.estimates.filter(metric="duplicated_pictures")
+    if every is None or not len(found):
+        return None
+    bars = tuple(
+        Bar(f"{one.stratum} duplicate", one.value / max(every.value, 1), strong=True,
+            text=f"{one.value:,.0f}")
+        for one in found
+    )  # fmt: skip
+    exact = max(found, key=lambda one: one.value)
+    answer = f"{exact.value:,.0f} of {every.value:,.0f} pictures are there twice."
+    return answer, Chart("Pictures that are there twice", bars, "", True, 1.0), exact
 
 
 def _table_blocks(*names: str) -> Callable[[Audit], Iterable[Block]]:

@@ -21,7 +21,7 @@ from sfumato.evaluation.predictions import (
 from sfumato.evaluation.score import Missing, join
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
-from sfumato.labels.describe import DEFAULT_RECIPE
+from sfumato.labels.build import DEFAULT_RECIPE
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.make import LabellingResult, LabelSettings, make_labels

@@ -1,6 +1,8 @@
 """One training as a cell of a sweep: learn, and believe something about every test."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,13 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.evaluation.attacks import Attack, run_attack
 from sfumato.evaluation.corruptions import corrupt
+from sfumato.items.items import Items
 from sfumato.labels.labelset import LabelSet
+from sfumato.learn.encoders import make_encoder
 from sfumato.learn.examples import Examples, NormalisedNetwork, probabilities
 from sfumato.learn.fit import WEIGHTS, fit
 from sfumato.learn.folds import Split
+from sfumato.learn.model import as_examples
 from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import CellResult
 from sfumato.learn.targets import fixed_targets
@@ -20,9 +25,55 @@ from sfumato.learn.train import Weights, restore_network, train, weights_of
 from sfumato.studies.data import CLEAN, WATCHED, Condition, Target
 
 
+@dataclass(frozen=True)
+class TextExamples:
+    """Texts that are encoded where they are learnt: tf-idf knows only the items of its split."""
+
+    items: tuple[str, ...]
+    fields: tuple[str, ...]
+    texts: tuple[str, ...]
+    """Field by field of each item."""
+    encoder: str
+
+    @classmethod
+    def of(cls, texts: Items, encoder: str) -> "TextExamples":
+        """The texts, to be encoded later."""
+        return cls(texts.ids, texts.columns, tuple(texts.contents.reshape(-1).tolist()), encoder)
+
+    def vectors(self, learnt: tuple[str, ...], wanted: Sequence[str]) -> Items:
+        """The wanted items as vectors, by an encoder that was fitted to those that are learnt.
+
+        Fields that are empty in all of those, as of another set, do not count.
+        """
+        texts = np.array(self.texts, dtype=object).reshape(len(self.items), -1)
+        items = Items(self.items, texts, "texts", self.fields)
+        known = items.take(learnt)
+        filled = [place for place, column in enumerate(known.contents.T) if any(column)]
+        fields = tuple(self.fields[place] for place in filled)
+        known = replace(known, contents=known.contents[:, filled], columns=fields)
+        return make_encoder(self.encoder, known).encode(items.take(wanted))
+
+
+@lru_cache(maxsize=2)
+def _vectors(texts: TextExamples, learnt: tuple[str, ...], wanted: tuple[str, ...]) -> Examples:
+    """Arms and seeds of one split share them."""
+    return as_examples(texts.vectors(learnt, wanted))
+
+
+def encoded(
+    examples: "Examples | TextExamples", split: Split, parts: Mapping[str, tuple[str, ...]]
+) -> Examples:
+    """What a network takes of the items of a split and of the parts that it is tested on."""
+    if isinstance(examples, Examples):
+        return examples
+    tested = (item for items in parts.values() for item in items)
+    every = (*split.train, *split.validation, *split.test, *split.second_test, *tested)
+    return _vectors(examples, split.train, tuple(dict.fromkeys(every)))
+
+
 def train_and_test(
     recipe: Recipe,
-    examples: Examples,
+    examples: Examples | TextExamples,
     target: Target,
     split: Split,
     parts: Mapping[str, tuple[str, ...]],
@@ -40,6 +91,7 @@ def train_and_test(
     items are of. Beliefs are kept under ``Condition.array``, those of PGD after every step (S0-F4).
     """
     arrays: dict[str, NDArray[Any]] = {}
+    examples = encoded(examples, split, parts)
     if target.pretrained:
         network, history = _as_pretrained(recipe, examples, target, start), []
     else:

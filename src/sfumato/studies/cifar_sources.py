@@ -345,7 +345,7 @@ def _beliefs_of_networks(study: Study, folder: Path, original: LabelSet) -> dict
     except DataError as error:
         raise DataError(
             f"The arm {named[0]!r} learns what published networks believe; put "
-            f"cifar10h-predictions into the folder of data sets, or leave the arm out. {error}"
+            f"cifar10h-predictions into the folder of datasets, or leave the arm out. {error}"
         ) from error
     made = {"distilled": stored[BEST], "ensemble": distil(list(stored.values()))}
     return {name: made[name].take(original.items) for name in named}
@@ -428,7 +428,7 @@ def _other_collections(
             found[name] = _sampled(_load_collection(name, folder), collection.most, name)
         else:
             missing.append(
-                f"{name} is not in the folder of data sets (`sfumato data get {dataset.name}`), "
+                f"{name} is not in the folder of datasets (`sfumato data get {dataset.name}`), "
                 "so nothing is tested on it."
             )
     if IMAGENET_FAR in collection.sets:

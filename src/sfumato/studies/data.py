@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
+from sfumato.items.items import Items
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
@@ -61,6 +62,10 @@ class StudyData:
     study: Study
     examples: "Examples | None" = None
     """All images that are learnt or tested."""
+    texts: Items | None = None
+    """All texts, in place of images; every network has an encoder for them."""
+    folds: Mapping[str, Split] = field(default_factory=dict)
+    """Splits that came with the data, by name: several sets, each learnt and tested on its own."""
     labels: Mapping[str, LabelSet] = field(default_factory=dict)
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
     crowds: Mapping[str, CrowdLabels] = field(default_factory=dict)
@@ -91,7 +96,7 @@ class StudyData:
     provenance: Provenance = ()
     """The steps behind ``tables`` and whatever else is no label set."""
     missing: tuple[str, ...] = ()
-    """What the paper has and the folder of data sets has not, a sentence each."""
+    """What the paper has and the folder of datasets has not, a sentence each."""
 
     def label_set(self, name: str) -> LabelSet:
         """The labels of that name, or an error that says which there are."""
@@ -366,7 +371,7 @@ def read_judgments(path: Path, format_name: str, options: ReadOptions | None = N
 
 
 def needed_folder(folder: Path | None, what: str) -> Path:
-    """The folder of data sets, or an error that says what it is needed for."""
+    """The folder of datasets, or an error that says what it is needed for."""
     if folder is None:
-        raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of data sets.")
+        raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of datasets.")
     return folder

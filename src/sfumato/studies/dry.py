@@ -17,12 +17,12 @@ from sfumato.learn.folds import Split, class_of
 from sfumato.learn.mixing import Augmenting
 from sfumato.learn.recipe import Recipe
 from sfumato.learn.train import Weights
-from sfumato.studies.cell import pretrain
+from sfumato.studies.cell import encoded, pretrain
 from sfumato.studies.data import StudyData, Target, TestSet, TrainingRun
 from sfumato.studies.run import Run
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, study_text
-from sfumato.studies.trainings import plan_trainings, training_cell
+from sfumato.studies.trainings import examples_for, plan_trainings, training_cell
 from sfumato.studies.worlds import world_cells
 
 FEW = 2
@@ -284,14 +284,16 @@ def _network_cost(data: StudyData, network: str, first: Sequence[TrainingRun]) -
     before = study.pretraining
     extra = before.epochs if before is not None and data.pretraining is not None else 0
     images = len(data.pretraining[0]) if data.pretraining is not None else 0
-    assert data.examples is not None
     classes = len(data.people.classes)
+    examples = examples_for(data, network)
+    assert examples is not None
+    shape = encoded(examples, first[0].split, {}).image_shape
     return NetworkCost(
         network,
         trainings=study.seeds * len(learning) + (1 if extra else 0),
         epochs=study.seeds * len(learning) * study.training.epochs + extra,
         presentations=study.seeds * shown * study.training.epochs + extra * images,
-        cost=training_cost(network, classes=classes, image_shape=data.examples.image_shape),
+        cost=training_cost(study.recipe_of(network, 0).network, classes=classes, image_shape=shape),
     )
 
 

@@ -51,8 +51,19 @@ from sfumato.reporting.figures.worlds import (
     preference_maps,
     rho_maps,
 )
-from sfumato.reporting.page import Block, Origin, Page, Section, Table, Text, write
-from sfumato.reporting.text import Finding
+from sfumato.reporting.page import (
+    Bar,
+    Block,
+    Chart,
+    Lead,
+    Origin,
+    Page,
+    Section,
+    Table,
+    Text,
+    write,
+)
+from sfumato.reporting.text import Finding, count
 
 PACKAGES = ("sfumato", "numpy", "scipy", "polars")
 FIRST_SHOWN = 30
@@ -102,10 +113,8 @@ def write_plan(plan: Plan, folder: Path, *, advance: Advance = lambda done, tota
     settings = _settings(plan)
     page = plan_page(plan, settings, advance=advance)
     remove_figures(folder / "figures")
-    for section in page.sections:
-        for block in section.blocks:
-            if isinstance(block, Drawing):
-                save(block, folder / "figures")
+    for drawing in page.drawings:
+        save(drawing, folder / "figures")
     text = json.dumps(
         {**plan_json(plan.task, plan.advice), **settings},
         indent=2, ensure_ascii=False, allow_nan=False,
@@ -191,18 +200,83 @@ def plan_page(plan: Plan, settings: dict[str, Any], *, advance: Advance) -> Page
         Section("What would change it", _changes(advice)),
         Section("How many people", enough_people(plan), draw_people(plan)),
         *_first_items(advice),
+        Section("Where the numbers are from", "", (_sources(advice),)),
+    ]
+    appendix = [
         Section("What an answer tells", TELLS, told),
         Section("What labels recover", RECOVERS, recovers),
         Section("What it is worth for what it costs", WEIGHS, weighs),
-        Section("Where the numbers are from", "", (_sources(advice),)),
     ]
     return Page(
-        title=f"Which labels to collect: {task.items:,} items, {task.classes:,} classes",
-        subtitle="A plan made before money is spent.",
-        summary=headline(plan),
+        title="A plan made before money is spent",
+        lead=plan_lead(plan),
+        findings=headline(plan),
         sections=tuple(sections),
+        appendix=tuple(appendix),
         how=Origin(settings=settings),
     )
+
+
+def plan_lead(plan: Plan) -> Lead:
+    """The advised form, and how likely no other is better."""
+    task, advice = plan.task, plan.advice
+    answer = _answer(advice)
+    sources = sorted(set(advice.sources.values()))
+    basis = [enough_people(plan)] if plan.pilots else []
+    for pilot in plan.pilots:
+        basis.append(
+            f"A pilot of {pilot.form} answers: {count(len(pilot.crowd), 'answer')} about "
+            f"{count(len(pilot.crowd.items), 'item')}."
+        )
+    listed = " and ".join([", ".join(sources[:-1]), sources[-1]] if sources[1:] else sources)
+    basis.append(f"The numbers behind it are {listed}; a section says which is which.")
+    against = [each.sentence for each in advice.changes[:2]]
+    against += different_items(plan.pilots)
+    against.append(
+        "Whether your items and classes lie as in the simulated worlds is an assumption."
+    )
+    if advice.probability is None:
+        against.insert(0, "Nothing was weighed: prices, error rates or a pilot would decide.")
+    path = (
+        "simulated worlds of items and classes",
+        "prices, errors and pilots as given, measured or assumed",
+    )
+    return Lead(
+        f"Which labels should be collected for {count(task.items, 'item')} of "
+        f"{task.classes:,} classes?",
+        answer.text,
+        _chances(plan),
+        tuple(basis),
+        tuple(against),
+        Origin((WEIGHS if advice.probability is not None else TELLS,), path=path),
+    )
+
+
+def _chances(plan: Plan) -> Chart:
+    """How likely each form is the best, or what an answer tells where nothing was weighed."""
+    advice = plan.advice
+    if advice.probability is not None:
+        bars = tuple(
+            Bar(
+                form_title(each.form, each.kept),
+                each.probability,
+                strong=(each.form, each.kept) == (advice.form, advice.kept),
+                text=f"{each.probability:.2f}",
+            )
+            for each in advice.alternatives[:8]
+        )
+        caption = "Over draws of worlds, of people's noise and of prices."
+        return Chart(
+            "Probability that no other form is better", bars, caption, from_zero=True, most=1.0
+        )
+    known = plan_json(plan.task, plan.advice)["information"]
+    bars = tuple(
+        Bar(form, each["ratio"], strong=form == advice.form, text=f"{each['ratio']:.2g}")
+        for form, each in known.items()
+        if form not in ("pairs", "triplets")  # out of other comparisons
+    )
+    caption = "Of all comparisons of distances, by formula: the information ratio."
+    return Chart("Share of comparisons that one answer per item fixes", bars, caption, True)
 
 
 def _part_of(advance: Advance, start: float, end: float) -> Advance:
@@ -219,7 +293,7 @@ def _alternatives(plan: Plan) -> Table:
         {
             "form": form_title(each.form, each.kept),
             "probability of being best": f"{each.probability:.2f}",
-            "people an item": f"{each.people:.3g}",
+            "people per item": f"{each.people:.3g}",
             "similarity recovered (ρ)": f"{each.rho:.2f} [{each.rho_low:.2f}, {each.rho_high:.2f}]",
             "cost of all": f"{each.cost:,.0f} {each.unit}",
             "cost is": each.cost_source,
@@ -271,7 +345,7 @@ def _information(plan: Plan) -> Table:
         "1 − H₂(ε); only for forms whose errors were given or measured. Pairs and triplets place "
         "only items, so their share is out of other comparisons."
     )
-    return Table("Comparisons that one answer an item fixes", pl.DataFrame(rows), caption=caption)
+    return Table("Comparisons that one answer per item fixes", pl.DataFrame(rows), caption=caption)
 
 
 def _sources(advice: Advice) -> Table:
@@ -285,12 +359,9 @@ def _sources(advice: Advice) -> Table:
 def headline(plan: Plan) -> tuple[Finding, ...]:
     """The sentences at the top of the page."""
     advice = plan.advice
-    found = [_answer(advice), Finding(advice.reasons[0], "found")]
+    found = [Finding(text, "found") for text in advice.reasons[:2]]
     if (total := by_total_cost(plan)) is not None:
         found.append(total)
-    if advice.changes:
-        found.append(Finding(advice.changes[0].sentence, "caution"))
-    found += [Finding(text, "caution") for text in different_items(plan.pilots)]
     if (few := _not_all_simulated(plan.task)) is not None:
         found.append(few)
     return tuple(found)
@@ -316,7 +387,7 @@ def _answer(advice: Advice) -> Finding:
     if advice.probability is None:
         return Finding(f"{what}: by rule of thumb, with nothing weighed.", "caution")
     chance = f"the probability that no other form is better is {advice.probability:.2f}"
-    whom = f", {_people(advice.people)} an item" if advice.people else ""
+    whom = f", {_people(advice.people)} per item" if advice.people else ""
     if advice.probability >= SURE:
         return Finding(f"{what}{whom}; {chance}.", "found")
     second = advice.alternatives[1]
@@ -348,8 +419,8 @@ def _votes_or_rich(votes: Alternative, rich: Alternative, spent: float) -> str:
     unit = "time" if votes.unit == "seconds" else "cost"
     sources = " and ".join(f"{row.form} answers {row.cost_source}" for row in (votes, rich))
     return (
-        f"By total {unit}: {spent:.3g} {votes.unit} an item pay for {_people(votes.people)} giving "
-        f"votes (ρ {votes.rho:.2f}) or {_people(rich.people)} giving "
+        f"By total {unit}: {spent:.3g} {votes.unit} per item pay for {_people(votes.people)} "
+        f"giving votes (ρ {votes.rho:.2f}) or {_people(rich.people)} giving "
         f"{form_title(rich.form, rich.kept)} answers (ρ {rich.rho:.2f}; {unit} of {sources}). "
         f"Paper 4 cautions that total time may favour votes. Votes are the best of the forms with "
         f"probability {votes.probability:.2f}"
@@ -375,16 +446,16 @@ def enough_people(plan: Plan) -> str:
     stop, advice = plan.advice.enough, plan.advice
     if stop is None:
         return (
-            "How many people to ask an item needs a pilot of the advised form, in which at least "
+            "How many people to ask per item needs a pilot of the advised form, in which at least "
             f"two people answered about the same items. Planned are {_people(advice.people)} an "
             "item."
         )
     beyond = " It is still falling there, so this is a lower bound." if stop.beyond else ""
     return (
-        f"From {stop.M} people an item on (95 % interval over the pilot's items {stop.low} to "
+        f"From {stop.M} people per item on (95 % interval over the pilot's items {stop.low} to "
         f"{stop.high}) another {advice.form} answer moves less than a hundredth of a label's mass; "
         f"{stop.error:.1%} of the mass then still lies elsewhere.{beyond} Planned are "
-        f"{_people(advice.people)} an item."
+        f"{_people(advice.people)} per item."
     )
 
 
@@ -441,7 +512,7 @@ def draw_people(plan: Plan) -> tuple[Drawing, ...]:
     drawn = against_annotators(
         pl.concat(curves).with_columns(metric=pl.lit("label_error")),
         Basis(simulated=False, items=items, interval="items"),
-        title="What is left of a label's error with M people an item",
+        title="What is left of a label's error with M people per item",
     )
     words = (
         "Fitted to the pilot: the mass of a label that would lie elsewhere if everybody were asked."
@@ -474,7 +545,7 @@ def draw_weighed(plan: Plan, sizes: Sizes, *, advance: Advance) -> tuple[Drawing
     betas = _betas(plan, pairs, costs, people)
     whose = _whose(plan, sizes, noise)
     words = (
-        f"Answers of {_people(people)} an item. {whose} {_priced(costs)} {_weights(plan, betas)}"
+        f"Answers of {_people(people)} per item. {whose} {_priced(costs)} {_weights(plan, betas)}"
     )
     drawn = [
         _with_words(draw_preference(plan, pairs, betas, costs, people), words),

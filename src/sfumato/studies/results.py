@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ from sfumato.reporting.page import (
     markdown_table,
     render_markdown,
 )
+from sfumato.reporting.text import condition_words
 from sfumato.scores import Estimate
 from sfumato.studies.claims import JudgedClaim, found_text
 from sfumato.studies.folder import RunFolder
 from sfumato.studies.pages import study_page
-from sfumato.studies.sections.trained import condition_words
 from sfumato.studies.study import SIZES, read_study, shipped_names
 from sfumato.studies.verdicts import CONTROL_ANSWERS, VERDICTS, counts_text
 
@@ -77,7 +78,7 @@ def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
     written = []
     for run, page, record in pages:
         name = run.study.name
-        figures = _copy_figures(run, folder)
+        figures = _copy_figures(run, page, folder)
         text, data = folder / f"{name}.md", folder / f"{name}.json"
         told = f"{render_markdown(page, figures=figures)}\n{IDS_MEAN}\n"
         text.write_text(told, encoding="utf-8")
@@ -109,7 +110,7 @@ def result_page(run: RunFolder) -> Page:
     }
     rows = pl.DataFrame({"this run": list(facts), "": list(facts.values())})
     first = Section("How it was run", "", (Text(command), Table("This run", rows)))
-    return Page(page.title, page.subtitle, page.summary, (first, *page.sections), page.how)
+    return replace(page, sections=(first, *page.sections))
 
 
 def run_size(run: RunFolder) -> str:
@@ -176,9 +177,9 @@ def _score_record(one: Estimate) -> dict[str, Any]:
     return {**told, "stratum": condition_words(one), "step": one.step, "seeds": len(one.seeds)}
 
 
-def _copy_figures(run: RunFolder, folder: Path) -> list[str]:
+def _copy_figures(run: RunFolder, page: Page, folder: Path) -> list[str]:
     """The first figures of the run, beside its page; those of an earlier run go."""
-    drawn = sorted((run.folder / "figures").glob("*.svg"))
+    drawn = sorted(run.folder / "figures" / f"{each.name}.svg" for each in page.drawings)
     found = [path for begin in FIGURES for path in drawn if path.stem.startswith(begin)]
     chosen = list(dict.fromkeys(found))[:MOST_FIGURES]
     place = folder / "figures" / run.study.name

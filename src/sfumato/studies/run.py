@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
+from sfumato.items.items import Items
 from sfumato.judgments.formats import write as write_judgments
 from sfumato.labels.files import write_labels
 from sfumato.learn.examples import device_name
@@ -38,7 +39,7 @@ from sfumato.names import find
 from sfumato.provenance import Step, is_simulated, to_json
 from sfumato.reporting.datasheet import datasheet_of, to_markdown
 from sfumato.scores import Estimates
-from sfumato.studies.cell import pretrain
+from sfumato.studies.cell import TextExamples, pretrain
 from sfumato.studies.data import (
     Condition,
     Findings,
@@ -52,7 +53,7 @@ from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import SECTIONS, write_report
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, study_settings, study_text
-from sfumato.studies.trainings import folder_name, run_trainings
+from sfumato.studies.trainings import examples_for, folder_name, run_trainings
 from sfumato.studies.worlds import world_cells
 
 PACKAGES = ("sfumato", "numpy", "scipy", "polars", "torch", "scikit-learn")
@@ -63,7 +64,7 @@ class Runner:
     """Where and how cells run, and who is told about it."""
 
     data: Path | None = None
-    """The folder of data sets."""
+    """The folder of datasets."""
     engine: Engine = "local"
     scheduler: str | None = None
     progress: Callable[[Progress], None] = lambda progress: None
@@ -155,6 +156,7 @@ def study_fingerprint(data: StudyData) -> str:
         "settings": json.dumps(study_settings(data.study), sort_keys=True),
         "labels": dict(data.labels),
         "examples": data.examples,
+        **({} if data.texts is None else {"texts": data.texts.fingerprint}),
         "predictions": dict(data.predictions),
         "provenance": json.dumps(to_json(data.provenance)),
     }
@@ -235,16 +237,17 @@ def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
     path = folder / "models" / f"{folder_name(data.study, run.key)}.safetensors"
     if not weights or (path.is_file() and path.with_suffix(".json").is_file()):
         return
-    assert data.examples is not None
     key, target, size = run.key, run.target, data.study.own.size
+    shown = _shown(data, run)
     recipe = asdict(data.study.recipe_of(key.network, key.seed))
     settings = plain_settings({**recipe, "presentation": target.presentation})
     about = {**settings, "study": data.study.name, "arm": key.arm, "fold": key.fold}
     Model(
-        network=key.network,
+        network=recipe["network"],
         classes=target.labels.classes,
-        kind="images",
-        shape=data.examples.image_shape,
+        kind=shown.kind,
+        shape=shown.shape,
+        encoder=shown.encoder,
         weights=weights,
         size=(size[0], size[1]) if size else None,
         recipe=settings,
@@ -257,6 +260,15 @@ def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
             Step("train", about, simulated=target.simulated),
         ),
     ).save(path)
+
+
+def _shown(data: StudyData, run: TrainingRun) -> Items:
+    """An item as the network of a training saw it."""
+    examples = examples_for(data, run.key.network)
+    if isinstance(examples, TextExamples):
+        return examples.vectors(run.split.train, run.split.train[:1])
+    assert examples is not None
+    return Items(examples.items[:1], examples.images[:1], "images")
 
 
 def _kept_epoch(run: TrainingRun, weights: str) -> int:

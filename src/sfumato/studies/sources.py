@@ -59,6 +59,7 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.judge_sources import load_judged_sets
 from sfumato.studies.study import Own, Study, own_options
+from sfumato.studies.text_sources import load_chaosnli, load_lewidi, load_own_texts
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 """What the parts of a division are called in files, and here."""
@@ -77,7 +78,7 @@ class Source:
 
 
 def load_data(study: Study, folder: Path | None) -> StudyData:
-    """What the study works on; ``folder`` holds the data sets.
+    """What the study works on; ``folder`` holds the datasets.
 
     Names that the data does not have are errors before anything is read.
     """
@@ -254,6 +255,10 @@ def _load_mnist(study: Study, folder: Path | None) -> StudyData:
 def _load_own(study: Study, folder: Path | None) -> StudyData:
     """Pictures, their labels so far and judgments, from files of one's own."""
     given = study.own
+    if given.texts:
+        judgments = _own_judgments(study)
+        data = load_own_texts(study, judgments, _own_distances(study, judgments))
+        return replace(data, soft_original=_own_original(given, data.labels[PEOPLE]))
     for name in ("images", "table", "judgments"):
         if not getattr(given, name):
             raise DataError(f"The study {study.name!r} needs `{name}` in its table [own].")
@@ -385,6 +390,14 @@ SOURCES: dict[str, Source] = {
         "CIFAR-10 test images and what people saw in mixes of them (thesis, chapters 4, 5, C)",
         load_mixing,
         (PEOPLE_H, ORIGINAL, SIMULATED_SOFT, SIMULATED_MAJORITY),
+    ),
+    "lewidi-2023": Source(
+        "tweets and dialogues judged by three to eight people (LeWiDi 2023)",
+        load_lewidi,
+        judged=True,
+    ),
+    "chaosnli": Source(
+        "pairs of sentences with 100 votes each, and stored predictions", load_chaosnli, judged=True
     ),
     "hmix": Source("answers about mixed images, without labels", load_hmix),
     "cifar10h-predictions": Source(

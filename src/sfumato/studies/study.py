@@ -133,6 +133,18 @@ class Arm(StudySettings):
         return text if self.items is None else f"{text} N'={self.items}"
 
 
+class Head(StudySettings):
+    """A network on the vectors of an encoder, under a name of its own; for data of texts."""
+
+    network: str = "linear"
+    encoder: str = "tf-idf"
+    """As ``sfumato.encode`` takes it."""
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    epochs: Whole | None = None
+    """What differs from the study's training; None: nothing."""
+
+
 class SimulatedPeople(StudySettings):
     """Simulated people, for data without real ones."""
 
@@ -147,6 +159,10 @@ class Own(StudySettings):
 
     images: str = ""
     """A folder or zip archive of PNG or JPEG pictures."""
+    texts: str = ""
+    """In place of images: a table, folder or archive of texts, as ``load_items`` reads them."""
+    text: tuple[str, ...] = ()
+    """The columns of a table that are the fields of a text; empty: those called as texts are."""
     table: str = ""
     """A CSV table with the columns ``item`` and ``label``, and ``split`` where parts are given."""
     judgments: str = ""
@@ -192,6 +208,8 @@ class Parts(StudySettings):
     """Of the division; "each": every training seed has its own."""
     held_out: Whole = 0
     """Elicited items that are held out as a second test, with ``held out``."""
+    learn_validation: bool = False
+    """Whether the given part to choose on is learnt too, with ``given``: nothing is chosen then."""
 
     @model_validator(mode="after")
     def _three_shares(self) -> "Parts":
@@ -335,6 +353,9 @@ class Study(ShortRepr, StudySettings):
     pairs: Literal["all", "controls"] = "controls"
     """Whether differences are told between all arms, or to the controls only."""
     networks: tuple[str, ...] = ()
+    """Names of ``NETWORKS`` or of ``heads``."""
+    heads: Mapping[str, Head] = {}
+    """Networks on vectors of an encoder, by name; others learn texts by tf-idf."""
     training: Annotated[Recipe, BeforeValidator(lambda value: _recipe(value))] = Recipe("lenet")
     """Everything about a training but its network and seed, the same for all arms."""
     learning_rates: Mapping[str, float] = {}
@@ -389,10 +410,12 @@ class Study(ShortRepr, StudySettings):
     def _fits(self) -> "Study":
         if not self.name or any(sign in self.name for sign in "/\\ "):
             raise ValueError(f"a study's name has no spaces or slashes, as {self.name!r} does")
+        known = {**NETWORKS, **self.heads}
         for names, table, what in (
-            (self.networks, NETWORKS, "network"),
+            (self.networks, known, "network"),
+            ([head.network for head in self.heads.values()], NETWORKS, "network"),
             (self.corruptions, CORRUPTIONS, "corruption"),
-            (self.learning_rates, NETWORKS, "network"),
+            (self.learning_rates, known, "network"),
             ((self.recipe,), RECIPES, "recipe"),
             ((self.simulated.kind,), SIMULATORS, "simulator"),
             ((self.own.format,), FORMATS, "format"),
@@ -447,7 +470,11 @@ class Study(ShortRepr, StudySettings):
     def recipe_of(self, network: str, seed: int) -> Recipe:
         """How one network is trained."""
         rate = self.learning_rates.get(network, self.training.learning_rate)
-        return replace(self.training, network=network, seed=seed, learning_rate=rate)
+        recipe = replace(self.training, network=network, seed=seed, learning_rate=rate)
+        if network not in self.heads:
+            return recipe
+        stated = self.heads[network].model_dump(exclude={"encoder"}, exclude_none=True)
+        return replace(recipe, **stated)
 
 
 def own_options(given: Own) -> ReadOptions:
@@ -632,7 +659,7 @@ def _nested_rest(key: str, value: Any) -> dict[str, Any]:
 
 CHOSEN_BY_CELLS = ("network", "seed")
 """What a recipe of a study leaves open: every training has its own."""
-OWN_FILES = ("images", "table", "judgments", "question", "original", "vectors")
+OWN_FILES = ("images", "texts", "table", "judgments", "question", "original", "vectors")
 """Keys of [own] that are paths."""
 LISTED = ("labels", "people", "items", "per_class", "mix", "added", "curve")
 """Fields of an arm that may be a list in a file: one arm for each value."""
@@ -723,6 +750,7 @@ def _keys_at(place: tuple[int | str, ...]) -> dict[str, Any]:
         "own": Own,
         "simulated": SimulatedPeople,
         "collection": FurtherSets,
+        "heads": Head,
         "split": Parts,
         "tests": TestSpec,
         "curves": StudyCurve,

@@ -34,7 +34,7 @@ NEST = "  "
 def trace_lines(run: RunFolder, row: int, data: Path | None) -> list[str]:
     """What stands behind row ``row`` of the estimates, from the number to single answers.
 
-    ``data`` is the folder of data sets, where files of answers are looked for.
+    ``data`` is the folder of datasets, where files of answers are looked for.
     """
     if not 0 <= row < len(run.estimates):
         raise DataError(
@@ -151,7 +151,7 @@ def _answer_lines(
         candidates += sorted(data.rglob(Path(name).name))
     same = [path for path in candidates if path.is_file() and fingerprint_file(path) == digest]
     if not same:
-        yield "the file is not where it was and not in the folder of data sets, or has changed"
+        yield "the file is not where it was and not in the folder of datasets, or has changed"
         return
     form = step.removeprefix("read ")
     if form in FORMATS:

@@ -1,6 +1,6 @@
 """Turn a study and its data into trainings: splits, tests, targets, and the cells of a sweep."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.learn.folds import (
+    Selection,
     Split,
     class_of,
     k_folds,
@@ -21,10 +22,12 @@ from sfumato.learn.folds import (
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
 from sfumato.studies.arms import target_of
 from sfumato.studies.data import MAJORITY, StudyData, Target, TestSet, TrainingKey, TrainingRun
-from sfumato.studies.study import Arm, Study, TestSpec
+from sfumato.studies.study import Arm, Head, Study, TestSpec
 
 if TYPE_CHECKING:
+    from sfumato.learn.examples import Examples
     from sfumato.learn.train import Weights
+    from sfumato.studies.cell import TextExamples
 
 LEARNT_SAMPLE = 500
 """How many items that were trained on are tested, where a study asks for them (C3)."""
@@ -62,9 +65,13 @@ def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
     rng = np.random.default_rng(chosen)
     match study.split.kind:
         case "given":
-            validation = parts.get("validation", ())
-            selection = "nested" if validation else "none"
-            return [Split(parts["train"], validation, parts["test"], selection=selection)]  # type: ignore[arg-type]
+            given = list(data.folds.values()) or [_given_split(parts)]
+            if not study.split.learn_validation:
+                return given
+            return [
+                Split((*one.train, *one.validation), (), one.test, selection="none")
+                for one in given
+            ]
         case "held out":
             return [
                 seventy_thirty_with_held_out(
@@ -97,6 +104,12 @@ def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
                     rng=rng,
                 )
             ]
+
+
+def _given_split(parts: Mapping[str, tuple[str, ...]]) -> Split:
+    validation = parts.get("validation", ())
+    selection: Selection = "nested" if validation else "none"
+    return Split(parts["train"], validation, parts["test"], selection=selection)
 
 
 def _strata(data: StudyData) -> dict[str, str]:
@@ -145,7 +158,11 @@ def _tested_items(spec: TestSpec, data: StudyData, split: Split) -> tuple[str, .
             rows = np.random.default_rng(0).permutation(len(split.train))[:LEARNT_SAMPLE]
             return tuple(split.train[row] for row in rows)
         case name:
-            return data.parts.get(name)
+            items = data.parts.get(name)
+            if items is None or not data.folds:
+                return items
+            own = set(split.test)  # of several sets, each is tested by those who learnt it
+            return tuple(item for item in items if item in own)
 
 
 def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") -> Cell:
@@ -156,7 +173,7 @@ def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") ->
     fold = f", fold {key.fold}" if study.folds > 1 else ""
     inputs = {
         "recipe": study.recipe_of(key.network, key.seed),
-        "examples": data.examples,
+        "examples": examples_for(data, key.network),
         "target": _needed(run.target, run.split),
         "split": run.split,
         "parts": {test.part: test.items for test in run.tests},
@@ -172,6 +189,16 @@ def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") ->
         train_and_test,
         inputs if start is None else {**inputs, "start": start},
     )
+
+
+def examples_for(data: StudyData, network: str) -> "Examples | TextExamples | None":
+    """What a network learns from: images, or texts that it encodes itself."""
+    from sfumato.studies.cell import TextExamples
+
+    if data.texts is None:
+        return data.examples
+    head = data.study.heads.get(network, Head())
+    return TextExamples.of(data.texts, head.encoder)
 
 
 def attacked_labels(study: Study, tests: Sequence[TestSet]) -> dict[str, LabelSet]:
@@ -226,6 +253,8 @@ def pretrained_weights(data: StudyData, sweep: Sweep) -> "dict[str, Weights]":
 def run_trainings(data: StudyData, sweep: Sweep) -> tuple[TrainingRun, ...]:
     """All trainings of a study, finished or failed; an error if none ended well."""
     planned = plan_trainings(data)
+    if data.texts is not None:
+        _encode_once(data, planned)
     starts = pretrained_weights(data, sweep)
     cells = [training_cell(data, run, starts.get(run.key.network)) for run in planned]
     results = sweep(cells)
@@ -235,6 +264,18 @@ def run_trainings(data: StudyData, sweep: Sweep) -> tuple[TrainingRun, ...]:
         assert isinstance(first, FailedCell)
         raise DataError(f"Every training failed; the first, {first.cell.name}: {first.reason}")
     return runs
+
+
+def _encode_once(data: StudyData, planned: Sequence[TrainingRun]) -> None:
+    """Compute vectors that are kept before many processes do so at the same time."""
+    from sfumato.studies.cell import encoded
+
+    for run in planned:
+        head = data.study.heads.get(run.key.network, Head())
+        if head.encoder != "tf-idf" and run.key.seed == 0 and run.key.arm == planned[0].key.arm:
+            examples = examples_for(data, run.key.network)
+            assert examples is not None
+            encoded(examples, run.split, {test.part: test.items for test in run.tests})
 
 
 def first_targets(

@@ -182,7 +182,7 @@ def test_preset_is_shown_in_the_documentation_in_its_own_words(name: str) -> Non
     section = text[start : text.index("\n## ", start)]
 
     assert f"\n> {PRESETS[name].wording}\n" in section
-    assert f"({PRESETS[name].rows})" in section
+    assert f"(formulas.md#{PRESETS[name].rows[:5].lower()})" in section
     assert "Recorded: " in section
     for size in ("wide", "narrow"):
         assert f"(elicit/{name}-{size}.png)" in section

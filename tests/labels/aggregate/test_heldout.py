@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.labels.aggregate.columns import votes_of_columns
-from sfumato.labels.aggregate.heldout import FLOOR, NAMED, _held_out, held_out_log_loss
+from sfumato.labels.aggregate.heldout import FLOOR, OF_PERSON, _held_out, held_out_log_loss
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.labels.votes import Votes
 
@@ -71,7 +71,10 @@ def test_knowing_who_answers_helps_when_people_have_habits() -> None:
     rows = held_out_log_loss(crowd, ["dawid-skene-next"], rng=np.random.default_rng(0))
 
     anybody, named = rows
-    assert (anybody.aggregator, named.aggregator) == ("dawid-skene-next", NAMED)
+    assert (anybody.aggregator, named.aggregator) == (
+        "dawid-skene-next",
+        f"dawid-skene-next{OF_PERSON}",
+    )
     assert named.log_loss < 0.8 * anybody.log_loss
     assert named.estimand == "what people say"
 

@@ -167,6 +167,8 @@ def test_relabelling_classes_permutes_columns(name: str, crowd: Crowd) -> None:
 
 
 NOT_CERTAIN_AFTER_ONE = {
+    "habits": "shrinks each person's habits towards everybody's",
+    "informed": "pulls even unanimous votes towards what other items look like",
     "shrunk-shares": "pulls even unanimous votes towards what other items look like",
     "dawid-skene-next": "the next person may differ from the one who answered",
     "glad": "a prior keeps every ability finite, so one vote is never proof",

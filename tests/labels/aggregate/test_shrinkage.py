@@ -6,11 +6,11 @@ from scipy.stats import beta, dirichlet_multinomial
 
 from sfumato.labels.aggregate import aggregate
 from sfumato.labels.aggregate.shrinkage import (
+    DirichletMixture,
     _belonging,
     _better,
     _interval,
     _posterior_mean,
-    _Prior,
     _start,
     _Steps,
 )
@@ -29,7 +29,7 @@ def votes_with(counts: list[list[int]]) -> Votes:
 
 
 COUNTS = np.array([[3.0, 1, 0], [0, 4, 0], [2, 2, 2], [0, 0, 1]])
-PRIOR = _Prior(
+PRIOR = DirichletMixture(
     np.array([[2.0, 0.5, 0.25], [0.3, 3.0, 0.3], [0.2, 0.2, 1.0]]),
     np.array([0.5, 0.3, 0.2]),
     np.array([0.4, 0.4, 0.2]),
@@ -70,7 +70,7 @@ def test_fitting_finds_the_dirichlet_that_votes_were_drawn_from() -> None:
     alpha = np.array([2.0, 1.0, 0.5])
     counts = np.array([rng.multinomial(30, row) for row in rng.dirichlet(alpha, 3000)], dtype=float)
     steps = _Steps.of(counts)
-    prior = _Prior(np.ones((1, 3)), np.ones(1), normalised_sum(counts))
+    prior = DirichletMixture(np.ones((1, 3)), np.ones(1), normalised_sum(counts))
 
     for _ in range(60):
         prior = _better(steps, prior, np.ones((3000, 1)), pseudo_votes=0.0)

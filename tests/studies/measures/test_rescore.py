@@ -15,8 +15,7 @@ from sfumato.studies.claims import read_printed
 from sfumato.studies.data import ORIGINAL, PEOPLE
 from sfumato.studies.measures.rescore import ENSEMBLE, ORACLE
 from sfumato.studies.run import Run, Runner, run_study
-from sfumato.studies.sections.rescore import networks_table
-from sfumato.studies.sections.trained import clean
+from sfumato.studies.sections.trained import clean, networks_table
 from sfumato.studies.study import read_study
 
 

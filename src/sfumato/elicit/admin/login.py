@@ -82,6 +82,7 @@ class Door:
     admin_key: str
     """The key itself, or its argon2id hash."""
     study_key: bytes
+    """Signs sessions."""
     clock: Callable[[], float] = time.time
     tries: Buckets = field(
         default_factory=lambda: Buckets(
@@ -93,6 +94,8 @@ class Door:
             per_second=TRIES_PER_MINUTE / 10, burst=6 * TRIES_PER_MINUTE, clock=time.monotonic
         )
     )
+    cookie: str = COOKIE
+    """What the session's cookie is called."""
 
     def count_try(self, request: Request) -> None:
         """Count a try to log in, or raise ``TooMany`` (S10)."""
@@ -103,7 +106,7 @@ class Door:
 
 def session_in(door: Door, request: Request) -> str | None:
     """The session in the cookie, if it is a good one."""
-    session = request.cookies.get(COOKIE, "")
+    session = request.cookies.get(door.cookie, "")
     valid = bool(session) and admin_session_is_valid(door.study_key, session, now=door.clock())
     return session if valid else None
 
@@ -124,7 +127,7 @@ def give_cookie(door: Door, request: Request, response: Response) -> str:
     """Begin a session; its name in the log."""
     session = new_admin_session(door.study_key, now=door.clock())
     response.set_cookie(
-        COOKIE,
+        door.cookie,
         session,
         max_age=SESSION_SECONDS,
         path=_path(request),

@@ -19,6 +19,7 @@ from sfumato.judgments.formats.datasets import (
     read_hmix,
     read_hmix_labels,
     read_labelme,
+    read_real,
 )
 from sfumato.judgments.formats.foreign import judgments_of_frame, read_table
 from sfumato.judgments.formats.guess import guess_format
@@ -68,7 +69,7 @@ Readable = Judgments | Comparisons | MixJudgments
 
 Contents = Literal["judgments", "comparisons", "mixes"]
 
-T = TypeVar("T", Judgments, Comparisons, MixJudgments)
+U = TypeVar("U", Comparisons, MixJudgments)
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,12 @@ FORMATS: dict[str, Format] = {
         "judgments",
         "LabelMe: the array of images and annotators; read only",
     ),
+    "real": Format(
+        read_real,
+        None,
+        "judgments",
+        "ReaL: answers no, maybe or yes about a class in a picture (raters.npz); read only",
+    ),
     "cub-s": Format(
         read_cub_s,
         None,
@@ -278,7 +285,7 @@ def read(
         found = _read_frame(source, format, said)
     match found:
         case Judgments():
-            joined = joined_classes(_without_ids(found, said.key), said)
+            joined = joined_classes(_judgments_without_ids(found, said.key), said)
             return _remarked(joined, look_at_classes(joined))
         case Comparisons():
             return _without_ids(found, said.key)
@@ -430,16 +437,31 @@ ID_IN_TEXT = re.compile(rf"(?<![\w.+-])(?:{PLATFORM_ID.pattern})(?!\w)")
 """Where the id of a platform or an e-mail address stands in a longer text."""
 
 
-def _without_ids(found: T, key: Key) -> T:
+def _without_ids(found: U, key: Key) -> U:
     """People under pseudonyms, in the table and in the rows that were set aside."""
     rejected = tuple(_masked(row, key) for row in found.rejected)
     people, replaced = pseudonymous(found.table["annotator"], key)
     if not replaced and rejected == found.rejected:
         return found
     noted: tuple[Remark, ...] = (Remark(PSEUDONYMS, replaced),) if replaced else ()
-    masked = replace(
+    return replace(
         found,
         table=found.table.with_columns(people.alias("annotator")),
+        rejected=rejected,
+        remarks=(*found.remarks, *noted),
+    )
+
+
+def _judgments_without_ids(found: Judgments, key: Key) -> Judgments:
+    rejected = tuple(_masked(row, key) for row in found.rejected)
+    named = found.coded.coded("annotator")
+    people, replaced = pseudonymous(named.values, key)
+    if not replaced and rejected == found.rejected:
+        return found
+    noted: tuple[Remark, ...] = (Remark(PSEUDONYMS, replaced),) if replaced else ()
+    masked = replace(
+        found,
+        coded=found.coded.change(annotator=named.map(people)),
         rejected=rejected,
         remarks=(*found.remarks, *noted),
     )

@@ -15,11 +15,13 @@ from typing import Any, Literal, assert_never
 import polars as pl
 
 from sfumato.errors import DataError, SfumatoError, UnknownName
+from sfumato.judgments.coded import CodedTable
 from sfumato.judgments.formats import ID_IN_TEXT
 from sfumato.judgments.formats.own import (
     answers_as_json,
     our_columns,
     question_file,
+    quote_answers,
     read_beside,
     read_rows,
     stored_question,
@@ -33,6 +35,7 @@ from sfumato.judgments.formats.reading import (
     parse_json,
     read_json_text,
 )
+from sfumato.judgments.formats.scan import code_rows
 from sfumato.judgments.judgments import COLUMNS, Judgments, mark_duplicates
 from sfumato.judgments.question import Question, ask
 from sfumato.judgments.statements import read_answers
@@ -190,19 +193,19 @@ def check_judgments(path: Path) -> FileCheck:
             kind=QUOTED.sub("…", row.reason),
         )
     note_platform_ids(rows.table, rows.lines, path.name, problems)
-    table, _ = our_columns(rows.table, lambda: "")
+    coded, _ = our_columns(code_rows(rows, path.name), lambda: "")
     advice += [
         f"The column {name!r} is none of the format; readers leave it out."
         for name in rows.table.columns
         if name not in COLUMNS
     ]
-    if not len(table):
+    if not len(coded):
         problems.note(path.name, None, "", found="no row", expected="one row per answer")
         return _checked(path, pl.DataFrame(), question, problems, advice)
-    question = question or _question_of(path, table, problems, advice)
+    question = question or _question_of(path, _written_out(coded), problems, advice)
     if question is not None and question.kind == "choose-one":
-        table = table.with_columns(answers_as_json(table[name]) for name in ("answer", "repaired"))
-    fields = typed_fields(table)
+        coded = quote_answers(coded)
+    fields = typed_fields(coded)
     for at, faults in sorted(fields.faults.items()):
         for fault in faults:
             found = fault.found or "nothing"
@@ -210,9 +213,14 @@ def check_judgments(path: Path) -> FileCheck:
                 path.name, rows.lines[at], fault.field, found=found, expected=fault.expected
             )
     if question is not None:
-        _note_answers(path, table, rows, question, problems)
-        _advise(fields.table, question, advice)
-    return _checked(path, fields.table, question, problems, advice)
+        _note_answers(path, _written_out(coded), rows, question, problems)
+        _advise(_written_out(fields.table), question, advice)
+    return _checked(path, _written_out(fields.table), question, problems, advice)
+
+
+def _written_out(table: CodedTable) -> pl.DataFrame:
+    """All columns of ours, those included that hold nothing."""
+    return pl.DataFrame([table.series(name, dtype) for name, dtype in COLUMNS.items()])
 
 
 def note_platform_ids(

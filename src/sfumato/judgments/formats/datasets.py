@@ -1,4 +1,4 @@
-"""Turn the files that well-known data sets were released as into judgments."""
+"""Turn the files that well-known datasets were released as into judgments."""
 
 import ast
 import json
@@ -46,7 +46,7 @@ from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
 
-# The classes of well-known data sets, in the order of their label numbers.
+# The classes of well-known datasets, in the order of their label numbers.
 
 CIFAR10 = (
     "airplane",
@@ -658,7 +658,7 @@ def read_labelme(path: Path, options: ReadOptions) -> Judgments:
     """Read ``answers.npy``: 2,547 labels of 59 people for 1,000 images, 8 classes.
 
     Items and annotators are called by their row and column, classes by their names in
-    the data set unless the options rename them. ``labels_train.npy`` beside it, when there,
+    the dataset unless the options rename them. ``labels_train.npy`` beside it, when there,
     gives ``gold``.
     """
     answers = load_array(path, dimensions=2)  # (items, annotators)
@@ -706,3 +706,51 @@ def _gold(path: Path, n_items: int, classes: tuple[str, ...]) -> pl.Series:
             f"{truth.max()}; expected {n_items} from 0 to {len(classes) - 1}."
         )
     return pl.Series(classes, dtype=pl.String).gather(truth.astype(np.int64))
+
+
+# ReaL: whether a class is in a picture, answered no, maybe or yes.
+
+REAL = ("no", "maybe", "yes")
+
+
+def read_real(path: Path, options: ReadOptions) -> Judgments:
+    """Read ``raters.npz`` or ``raters_golden.npz``: people's answers to "is this class in it?".
+
+    An item is a picture and a class, such as ``00030153-class-101``. The tensor of people,
+    questions and answers is read person by person: it is 400 MB of zeros but for one in a hundred.
+    """
+    stored = load_arrays(path, needed=["info", "ids"])
+    pictures = pl.Series(stored["info"][:, 0], dtype=pl.String).str.extract(r"(\d+)\.\w+$")
+    items = pictures + "-class-" + pl.Series(stored["info"][:, 1], dtype=pl.String)
+    people = pl.Series(stored["ids"]).cast(pl.String)
+    if pictures.null_count() or items.n_unique() < len(items):
+        raise DataError(f"{path.name}: 'info' does not name a picture and a class per question.")
+    asked = [np.nonzero(block) for block in _people(path, (len(people), len(items), len(REAL)))]
+    question = np.concatenate([rows for rows, _ in asked])
+    person = np.repeat(np.arange(len(people)), [len(rows) for rows, _ in asked])
+    order = np.argsort(question, kind="stable")
+    table = {
+        "item": items.gather(question[order]),
+        "annotator": ("rater-" + people).gather(person[order]),
+        "answer": chosen_answers(REAL, np.concatenate([said for _, said in asked])[order]),
+    }
+    options.progress(len(people), len(people))
+    return judgments_from(
+        ask("choose-one", REAL),
+        pl.DataFrame(table),
+        file=path.name,
+        lines=question[order] + 1,
+        provenance=(Step("read real", {}, {path.name: fingerprint_file(path)}),),
+    )
+
+
+def _people(path: Path, shape: tuple[int, int, int]) -> Iterator[NDArray[np.float64]]:
+    """The answers of one person after the other, (questions, answers), one-hot or zero."""
+    with zipfile.ZipFile(path) as archive, archive.open("tensor.npy") as file:
+        np.lib.format.read_magic(file)
+        found, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        if found != shape or fortran or dtype != np.float64:
+            raise DataError(f"{path.name}: 'tensor' is {dtype} {found}; expected float64 {shape}.")
+        for _ in range(shape[0]):
+            block = np.frombuffer(file.read(8 * shape[1] * shape[2]))
+            yield block.reshape(shape[1:])

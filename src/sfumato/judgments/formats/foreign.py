@@ -14,8 +14,10 @@ from typing import Any, assert_never
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import Coded, CodedTable, encode, encode_table
 from sfumato.judgments.formats.clock import to_iso, to_seconds
 from sfumato.judgments.formats.columns import (
     MEANING,
@@ -27,6 +29,7 @@ from sfumato.judgments.formats.columns import (
 )
 from sfumato.judgments.formats.own import judgments_of_rows, read_parquet_rows
 from sfumato.judgments.formats.reading import (
+    PartColumns,
     ReadOptions,
     Rows,
     UnclearSource,
@@ -34,12 +37,13 @@ from sfumato.judgments.formats.reading import (
     tidy_ids,
 )
 from sfumato.judgments.formats.records import Extract, read_json_rows
+from sfumato.judgments.formats.scan import BLANK, CodedRows, Scan, code_rows, inputs_of, scan
 from sfumato.judgments.formats.shapes import MARKS, Shape, Wide, find_wide, to_numbers
 from sfumato.judgments.formats.tables import MISSING, VoteTable, judgments_of_counts
 from sfumato.judgments.formats.texts import content_suffix, open_bytes
-from sfumato.judgments.judgments import COLUMNS, Judgments, Remark
+from sfumato.judgments.judgments import COLUMNS, Judgments, Places, Remark
 from sfumato.judgments.question import Question, ask
-from sfumato.provenance import Provenance, Step, fingerprint_file
+from sfumato.provenance import Provenance, Step
 
 SEVERAL_QUESTIONS = re.compile(
     r"(?i)(question|element|aspect|criterion|criteria|dimension|metric|attribute|measure|variable"
@@ -61,9 +65,18 @@ def read_table(path: Path, options: ReadOptions, wanted: str | None = None) -> J
 
     ``wanted`` is its shape where it is not to be guessed: "long", "people" or "counts".
     """
-    found = _load(path, options)
-    inputs = {path.name: fingerprint_file(path)}
-    return judgments_of_table(found, options, file=path.name, inputs=inputs, wanted=wanted)
+    source = scan(path, options) if wanted in (None, "long") else None
+    if source is not None:
+        found = _read_scan(source, options, path, wanted)
+        if found is not None:
+            return found
+    if path.is_dir():
+        raise DataError(
+            f"The parts in {path.name} are not long tables, one row per answer; join them first."
+        )
+    loaded = _load(path, options)
+    inputs = inputs_of(path)
+    return judgments_of_table(loaded, options, file=path.name, inputs=inputs, wanted=wanted)
 
 
 def judgments_of_frame(frame: pl.DataFrame, options: ReadOptions, shape: str | None) -> Judgments:
@@ -86,22 +99,96 @@ def judgments_of_table(
     """Judgments from rows of texts; ``wanted`` is a shape that the user asked for by name."""
     if found.question is not None:
         step = Step("read table", {"shape": "records"}, inputs)
-        return _judged(found.rows, found.question, options, file, (step,))
+        return _judged(code_rows(found.rows, file), found.question, options, file, (step,))
     rows = _without_empty_rows(found.rows, file)
-    if not found.long and _is_ours(rows.table, options) and wanted in (None, "long"):
+    if not found.long and _is_ours(rows.table.columns, options) and wanted in (None, "long"):
         step = Step("read sfumato", {}, inputs)
-        return judgments_of_rows(rows, options, file=file, question=None, provenance=(step,))
+        coded = code_rows(rows, file)
+        return judgments_of_rows(coded, options, file=file, question=None, provenance=(step,))
     columns = find_columns(rows.table, _renamed(options) if found.long else options, file=file)
+    if wanted == "long" or (wanted is None and _is_long(rows.table, columns, options)):
+        columns = _only_column_left(rows.table, columns)
+        coded = replace(code_rows(rows, file), table=encode_table(rows.table, rows.table.columns))
+        return _read_long(coded, rows.table, columns, options, file, inputs)
+    return _read_wide(rows, columns, options, file, inputs, wanted)
+
+
+def _is_long(table: pl.DataFrame, columns: Columns, options: ReadOptions) -> bool:
+    """Whether there is one column of answers, and no column per person."""
     used = [name for role in ("item", "annotator", "at", "seconds") if (name := columns.get(role))]
     several = [
-        name for name in numbered_people(rows.table.columns) if name not in (*used, options.answer)
+        name for name in numbered_people(table.columns) if name not in (*used, options.answer)
     ]
-    long = columns.get("answer") is not None and (
+    return columns.get("answer") is not None and (
         "answer" not in columns.guessed or not several or columns.get("annotator") is not None
     )
-    if wanted == "long" or (wanted is None and long):
-        return _read_long(rows, columns, options, file, inputs)
-    return _read_wide(rows, columns, options, file, inputs, wanted)
+
+
+def _read_scan(
+    source: Scan,
+    options: ReadOptions,
+    path: Path,
+    wanted: str | None,
+) -> Judgments | None:
+    """A long table, read as it streams by; None if it is wide, nested or not so plain."""
+    file = path.name
+    if not source.rows or any(dtype.is_nested() for dtype in source.schema.values()):
+        return None
+    head = as_texts(source.head())
+    ours = _is_ours(list(source.schema), options)
+    columns = find_columns(head, options, file=file)
+    if ours:
+        columns = Columns({}, ())
+    elif wanted is None and not _is_long(head, columns, options):
+        return None
+    else:
+        columns = _only_column_left(head, columns)
+    used = list(columns.named.values()) or list(source.schema)
+    left = [name for name in source.schema if name not in used]
+    item = columns.get("item") or "item"
+    rows = source.read(PartColumns(tuple(used), tuple(used), tuple(left), item), options)
+    if rows is None:
+        return None
+    texts = {
+        name: column if isinstance(column, Coded) or name == BLANK else _as_text(column)
+        for name, column in rows.table.columns.items()
+    }
+    rows = _without_blank_rows(replace(rows, table=CodedTable(texts, len(rows.table))), file)
+    inputs = inputs_of(path)
+    options.progress(source.rows, source.rows)
+    if ours:
+        step = Step("read sfumato", {}, inputs)
+        return judgments_of_rows(rows, options, file=file, question=None, provenance=(step,))
+    return _read_long(rows, head, columns, options, file, inputs)
+
+
+def _without_blank_rows(rows: CodedRows, file: str) -> CodedRows:
+    columns = dict(rows.table.columns)
+    left = columns.pop(BLANK, None)
+    blank = np.ones(len(rows.table), dtype=bool)
+    if isinstance(left, pl.Series):
+        blank = left.to_numpy().copy()
+    for column in columns.values():
+        if not blank.any():
+            break
+        if isinstance(column, Coded):
+            blank &= np.append((column.values.str.strip_chars() == "").to_numpy(), True)[
+                column.code
+            ]
+        else:
+            blank &= (column.str.strip_chars().fill_null("") == "").to_numpy()
+    table = CodedTable(columns, len(rows.table))
+    if blank.all():
+        raise DataError(f"{file} holds no row of data below the names of its columns.")
+    if not blank.any():
+        return replace(rows, table=table)
+    remark = Remark("empty rows left out", int(blank.sum()))
+    return replace(
+        rows,
+        table=table.take(~blank),
+        places=rows.places.take(~blank),
+        remarks=(*rows.remarks, remark),
+    )
 
 
 def _renamed(options: ReadOptions) -> ReadOptions:
@@ -154,9 +241,9 @@ def _of_frame(frame: pl.DataFrame, lines: list[int], options: ReadOptions, file:
     return Extract(Rows(as_texts(frame), lines, []))
 
 
-def _is_ours(table: pl.DataFrame, options: ReadOptions) -> bool:
+def _is_ours(columns: Sequence[str], options: ReadOptions) -> bool:
     """Whether a table has our own columns, and none that the user renames or that we would miss."""
-    names = set(table.columns)
+    names = set(columns)
     ours = {"item", "answer"} <= names and names <= COLUMNS.keys()
     return ours and all(
         getattr(options, role) in (None, role)
@@ -185,33 +272,42 @@ def _without_empty_rows(rows: Rows, file: str) -> Rows:
 
 
 def _read_long(
-    rows: Rows, columns: Columns, options: ReadOptions, file: str, inputs: Mapping[str, str]
+    rows: CodedRows,
+    head: pl.DataFrame,
+    columns: Columns,
+    options: ReadOptions,
+    file: str,
+    inputs: Mapping[str, str],
 ) -> Judgments:
-    columns = _only_column_left(rows.table, columns)
+    """``head`` are the rows, or the first of them, by which the table is understood."""
     item, answer = columns.get("item"), columns.get("answer")
     if answer is None:
         raise UnclearSource(
             f"{file} has no column that is named like an answer; its columns are "
-            f"{_listed(rows.table.columns)}. Say which column is the answer.",
+            f"{_listed(head.columns)}. Say which column is the answer.",
             "answer",
         )
     if item is None:
         raise UnclearSource(
             f"{file} has no column that is named like an item; its columns are "
-            f"{_listed(rows.table.columns)}. Say which column is the item.",
+            f"{_listed(head.columns)}. Say which column is the item.",
             "item",
         )
-    _refuse_several_questions(rows.table, columns, file)
-    _refuse_free_answers(rows.table[answer], answer, options, file)
+    _refuse_several_questions(head, columns, file)
+    _refuse_free_answers(rows.table.coded(answer), answer, options, file)
     table, remarks = _role_columns(rows.table, columns, options)
-    noted = [*_on_columns(rows.table, columns), *remarks]
+    noted = [*_on_columns(head.columns, len(rows.table), columns), *remarks]
     step = Step(
         "read table",
         {"shape": "long", "columns": {str(role): name for role, name in columns.named.items()}},
         inputs,
     )
     return _judged(
-        replace(rows, table=table, remarks=(*rows.remarks, *noted)), None, options, file, (step,)
+        replace(rows, table=table, remarks=(*rows.remarks, *noted), unused=()),
+        None,
+        options,
+        file,
+        (step,),
     )
 
 
@@ -225,7 +321,7 @@ def _only_column_left(table: pl.DataFrame, columns: Columns) -> Columns:
 
 
 def _judged(
-    rows: Rows,
+    rows: CodedRows,
     question: Question | None,
     options: ReadOptions,
     file: str,
@@ -256,73 +352,78 @@ def _refuse_several_questions(table: pl.DataFrame, columns: Columns, file: str) 
             )
 
 
-def _refuse_free_answers(values: pl.Series, name: str, options: ReadOptions, file: str) -> None:
+def _refuse_free_answers(column: Coded, name: str, options: ReadOptions, file: str) -> None:
     """Numbers with decimals that hardly repeat are measured or predicted, not chosen."""
     if options.classes is not None or options.question not in (None, "choose-one"):
         return
-    known = values.drop_nulls()
-    nested = known.str.contains(r"^\s*[\[{]").sum()
-    if nested > 0.5 * len(known):
+    known, times = column.values, column.times()
+    nested = times[known.str.contains(r"^\s*[\[{]").to_numpy()].sum()
+    if nested > 0.5 * times.sum():
         raise DataError(
-            f"{file}: column {name!r} holds lists or objects, such as {known[0][:60]!r}, not one "
-            "class per answer. Say which question they answer, if one of ours, or take one class "
-            "out of each."
+            f"{file}: column {name!r} holds lists or objects, such as {_first(column)[:60]!r}, not "
+            "one class per answer. Say which question they answer, if one of ours, or take one "
+            "class out of each."
         )
-    if known.n_unique() <= 20:
+    if len(known) <= 20:
         return
     numbers = to_numbers(known)
     if not numbers.null_count() and (numbers % 1 != 0).any():
         raise DataError(
-            f"{file}: column {name!r} holds {known.n_unique():,} different numbers with decimals, "
-            f"such as {known[0]!r}: scores, predictions or measurements, not classes that people "
-            "chose. Say which column is the answer."
+            f"{file}: column {name!r} holds {len(known):,} different numbers with decimals, "
+            f"such as {_first(column)!r}: scores, predictions or measurements, not classes that "
+            "people chose. Say which column is the answer."
         )
 
 
+def _first(column: Coded) -> str:
+    return column.decode([int((column.code >= 0).argmax())])[0]
+
+
 def _role_columns(
-    table: pl.DataFrame, columns: Columns, options: ReadOptions
-) -> tuple[pl.DataFrame, list[Remark]]:
+    table: CodedTable, columns: Columns, options: ReadOptions
+) -> tuple[CodedTable, list[Remark]]:
     """The columns with a role under our names, tidy: ids, times in ISO 8601, seconds."""
     remarks: list[Remark] = []
-    series: list[pl.Series] = []
+    tidy: dict[str, Coded | pl.Series] = {}
     trimmed = 0
     for role, name in columns.named.items():
         match role:
             case "at":
-                values, noted = _times(table[name])
+                tidy[role], noted = _times(table.series(name))
             case "seconds":
-                values, noted = _durations(table[name], name)
+                tidy[role], noted = _durations(table.series(name), name)
             case "item" | "annotator" | "answer":
-                values, noted = _tidied(table[name], role, options)
-                trimmed += _spaced(table[name])
+                column = table.coded(name)
+                tidy[role], noted = _tidied(column, role, options)
+                trimmed += int(column.times()[_spaced(column.values)].sum())
             case _:
                 assert_never(role)
-        series.append(values.alias(role))
         remarks += noted
     if trimmed:
         remarks.append(Remark("white space around values trimmed", trimmed))
-    return pl.DataFrame(series), remarks
+    return CodedTable(tidy, len(table)), remarks
 
 
-def _spaced(values: pl.Series) -> int:
-    return int((values != values.str.strip_chars()).sum())
+def _spaced(values: pl.Series) -> NDArray[np.bool_]:
+    return (values != values.str.strip_chars()).fill_null(False).to_numpy()
 
 
-def _tidied(values: pl.Series, role: Role, options: ReadOptions) -> tuple[pl.Series, list[Remark]]:
-    classes = options.classes or ()
+def _tidied(column: Coded, role: Role, options: ReadOptions) -> tuple[Coded, list[Remark]]:
+    values, classes = column.values, options.classes or ()
     comma = values.drop_nulls().str.contains(r"^\s*\d+,0+\s*$")
     dotted = values.str.replace(",", ".", literal=True) if len(comma) and comma.all() else values
     tidy, floats = tidy_ids(dotted)
     if role == "answer" and floats and values.is_in(list(classes)).any():
         tidy, floats = values.str.strip_chars(), 0  # the user says that these are the names
     missing = [word for word in MISSING if word not in classes]
-    tidy = tidy.set(tidy.is_in(missing).fill_null(False), None)
+    tidied = column.map(tidy.set(tidy.is_in(missing).fill_null(False), None))
     remarks = []
     if floats:
-        remarks.append(Remark(f"{role} written as a float, read as an integer", floats))
-    if role == "annotator" and tidy.null_count():
-        remarks.append(Remark("no annotator recorded", tidy.null_count()))
-    return tidy, remarks
+        written = int(column.times()[tidy.is_not_null().to_numpy()].sum())
+        remarks.append(Remark(f"{role} written as a float, read as an integer", written))
+    if role == "annotator" and tidied.null_count():
+        remarks.append(Remark("no annotator recorded", tidied.null_count()))
+    return tidied, remarks
 
 
 def _times(values: pl.Series) -> tuple[pl.Series, list[Remark]]:
@@ -346,19 +447,21 @@ def _durations(values: pl.Series, name: str) -> tuple[pl.Series, list[Remark]]:
     return seconds, remarks
 
 
-def _on_columns(table: pl.DataFrame, columns: Columns, used: Sequence[str] = ()) -> list[Remark]:
+def _on_columns(
+    names: Sequence[str], rows: int, columns: Columns, used: Sequence[str] = ()
+) -> list[Remark]:
     """What was guessed, and which columns nobody looked at."""
     remarks = [
-        Remark(f"column {columns.named[role]!r} is read as {MEANING[role]}", len(table))
+        Remark(f"column {columns.named[role]!r} is read as {MEANING[role]}", rows)
         for role in columns.guessed
         if columns.named[role] != role
     ]
     taken = {*columns.named.values(), *used}
-    unused = [name for name in table.columns if name not in taken]
+    unused = [name for name in names if name not in taken]
     if unused:
         remarks.append(Remark("columns not used", len(unused), ", ".join(unused)[:200]))
     if columns.get("annotator") is None and not used:
-        remarks.append(Remark("no column says who answered", len(table)))
+        remarks.append(Remark("no column says who answered", rows))
     return remarks
 
 
@@ -415,7 +518,7 @@ def _read_wide(
     items, _ = tidy_ids(rows.table[named["item"]])
     if wide.shape in ("people", "counts"):  # several people's answers share the row's times
         columns = Columns({"item": named["item"]}, tuple(r for r in guessed if r == "item"))
-    noted = _on_columns(rows.table, columns, wide.columns)
+    noted = _on_columns(rows.table.columns, len(rows.table), columns, wide.columns)
     meaning = "people" if wide.shape == "people" else "classes"
     noted.append(Remark(f"columns read as {meaning}", len(wide.columns), _short(wide.columns)))
     sheet = _Sheet(
@@ -466,10 +569,10 @@ def _read_people(sheet: _Sheet, options: ReadOptions) -> Judgments:
     # Column by column would be simpler, but a row's answers belong together.
     cells = pl.concat([table[name].alias("answer") for name in names])
     answers = cells.gather(np.arange(len(cells)).reshape(len(names), -1).T.reshape(-1))
-    trimmed = _spaced(answers)
+    trimmed = int(_spaced(answers).sum())
     answers, floats = tidy_ids(answers)
     given = answers.is_not_null() & ~answers.is_in(missing).fill_null(False)
-    _refuse_free_answers(answers.filter(given), names[0], options, sheet.file)
+    _refuse_free_answers(encode(answers.filter(given)), names[0], options, sheet.file)
     long = pl.DataFrame(
         {
             "item": sheet.items.gather(place),
@@ -486,7 +589,7 @@ def _read_people(sheet: _Sheet, options: ReadOptions) -> Judgments:
     lines = pl.Series(sheet.rows.lines, dtype=pl.Int64).gather(place).filter(given).to_list()
     noted = (*sheet.rows.remarks, *(remark for remark in extra if remark.count))
     rows = Rows(long, lines, sheet.rows.rejected, noted)
-    return _judged(rows, None, options, sheet.file, (sheet.step(),))
+    return _judged(code_rows(rows, sheet.file), None, options, sheet.file, (sheet.step(),))
 
 
 def _read_counts(sheet: _Sheet) -> Judgments:
@@ -509,7 +612,8 @@ def _read_counts(sheet: _Sheet) -> Judgments:
 
 def _read_by_class(sheet: _Sheet, options: ReadOptions) -> Judgments:
     """One row per answer, which says something about every class."""
-    table, remarks = _role_columns(sheet.rows.table, sheet.columns, options)
+    coded = encode_table(sheet.rows.table, sheet.columns.named.values())
+    table, remarks = _role_columns(coded, sheet.columns, options)
     given = sheet.rows.table.select(sheet.wide.columns)
     names = sheet.wide.names
     silent = given.select(pl.all_horizontal(pl.all().is_null())).to_series()
@@ -533,10 +637,11 @@ def _read_by_class(sheet: _Sheet, options: ReadOptions) -> Judgments:
             kind = options.question or "distribution"
             question = ask(kind, names, scale=sheet.wide.scale)
     column = pl.Series("answer", answers, dtype=pl.String).set(silent, None)
-    rows = replace(
-        sheet.rows,
-        table=table.with_columns(column),
-        remarks=(*sheet.rows.remarks, *remarks),
+    rows = CodedRows(
+        table.change(answer=encode(column)),
+        Places.of(sheet.file, sheet.rows.lines),
+        tuple(sheet.rows.rejected),
+        (*sheet.rows.remarks, *remarks),
     )
     return _judged(rows, question, options, sheet.file, (sheet.step(),))
 

@@ -9,8 +9,16 @@ import numpy as np
 from sfumato.errors import DataError
 from sfumato.judgments.formats.datasets import CIFAR10H_COLUMNS
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS
-from sfumato.judgments.formats.own import question_file, read_parquet_rows
-from sfumato.judgments.formats.reading import elements, members, read_csv_head, read_json_text
+from sfumato.judgments.formats.own import question_file
+from sfumato.judgments.formats.reading import (
+    NoAnswers,
+    ReadOptions,
+    elements,
+    members,
+    read_csv_head,
+    read_json_text,
+)
+from sfumato.judgments.formats.scan import parts_of, scan
 from sfumato.judgments.formats.texts import content_suffix, open_bytes
 from sfumato.judgments.judgments import COLUMNS
 
@@ -27,7 +35,10 @@ _SIGNATURES: dict[str, set[str]] = {
 def guess_format(path: Path) -> str:
     """The name of the format whose reader should read ``path``; "table" for anybody's table."""
     if path.is_dir():
-        return "hf" if (path / DATA / JUDGMENTS).is_file() else "potato"
+        if (path / DATA / JUDGMENTS).is_file():
+            return "hf"
+        parts = parts_of(path)
+        return _of_columns(path, _parquet_columns(parts[0])) if parts else "potato"
     suffix = path.suffix.lower()
     if suffix in (".npy", ".npz"):
         return _of_arrays(path)
@@ -36,11 +47,17 @@ def guess_format(path: Path) -> str:
     if not start.strip():
         raise DataError(f"{path.name} is empty; expected a table of answers.")
     if start.startswith(b"PAR1"):
-        return _of_columns(path, read_parquet_rows(path).table.columns)
+        return _of_columns(path, _parquet_columns(path))
     opening = start.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n")[:1]
     if opening in (b"{", b"[") and content_suffix(path) not in (".csv", ".tsv", ".tab"):
         return _of_json(path)
     return _of_columns(path, read_csv_head(path))
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    source = scan(path, ReadOptions())
+    assert source is not None
+    return list(source.schema)
 
 
 def _of_arrays(path: Path) -> str:
@@ -51,8 +68,10 @@ def _of_arrays(path: Path) -> str:
         raise DataError(f"{path.name} is not a NumPy file of numbers: {error}.") from None
     if {"clean_label", "random_label1"} <= set(names):
         return "cifar10n"
+    if {"tensor", "info", "ids"} <= set(names):
+        return "real"
     if names:
-        raise DataError(
+        raise NoAnswers(
             f"{path.name} holds the arrays {', '.join(names[:8])}, which do not say who answered "
             "what. Expected one array of votes, a row per item and a column per class."
         )
@@ -66,7 +85,7 @@ def _of_arrays(path: Path) -> str:
 
 def _of_columns(path: Path, columns: list[str]) -> str:
     names = set(columns)
-    ours = path.suffix.lower() in (".csv", ".parquet", ".jsonl")
+    ours = path.suffix.lower() in (".csv", ".parquet", ".jsonl") or path.is_dir()
     if {"class_pair", "task"} <= names and names & {"responses", "final_value", "response"}:
         return "hmix"
     for name, needed in _SIGNATURES.items():

@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import DataError, SfumatoError
+from sfumato.judgments.coded import NULL, Coded, CodedTable, encode
 from sfumato.judgments.comparisons import (
     COMPARISON_COLUMNS,
     COMPARISON_QUESTIONS,
@@ -27,6 +30,7 @@ from sfumato.judgments.formats.reading import (
     PSEUDONYMS,
     Flaw,
     Key,
+    PartColumns,
     ReadOptions,
     Rows,
     UnclearSource,
@@ -45,12 +49,15 @@ from sfumato.judgments.formats.reading import (
     read_json_text,
     sound_rows,
 )
+from sfumato.judgments.formats.scan import CodedRows, code_rows, inputs_of, scan
 from sfumato.judgments.formats.texts import bytes_done, open_table_text
 from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
+    CODED,
     COLUMNS,
     VIEWS,
     Judgments,
+    Places,
     RejectedRow,
     Remark,
     judgments_from,
@@ -85,47 +92,57 @@ class Fault:
 class Fields:
     """The columns of ``COLUMNS`` in their types, and the faults of each unsound row."""
 
-    table: pl.DataFrame
+    table: CodedTable
     faults: dict[int, list[Fault]]
 
     @property
-    def sound(self) -> pl.Series:
+    def sound(self) -> NDArray[np.bool_]:
         """Whether each row can be read."""
-        rows = pl.Series(list(self.faults), dtype=pl.UInt32)
-        return pl.repeat(True, len(self.table), eager=True).scatter(rows, False)
+        sound = np.ones(len(self.table), dtype=bool)
+        sound[list(self.faults)] = False
+        return sound
 
 
-def typed_fields(table: pl.DataFrame) -> Fields:
-    """Check every field of a table that has all columns; texts may stand for numbers.
+def typed_fields(table: CodedTable) -> Fields:
+    """Check every field of a table with our columns; texts may stand for numbers.
 
-    >>> from sfumato.judgments.judgments import COLUMNS
-    >>> row = {**dict.fromkeys(COLUMNS), "item": "a", "answer": '"cat"', "seconds": "3 s"}
-    >>> typed_fields(pl.DataFrame([row])).faults
+    >>> from sfumato.judgments.coded import encode_table
+    >>> row = {"item": ["a"], "answer": ['"cat"'], "seconds": ["3 s"]}
+    >>> typed_fields(encode_table(pl.DataFrame(row), ["item", "answer"])).faults
     {0: [Fault(field='seconds', found="'3 s'", expected='a number of seconds')]}
     """
     faults: dict[int, list[Fault]] = {}
     for name, expected in NEEDED.items():
-        for row in table[name].is_null().arg_true():
+        for row in np.flatnonzero(table.coded(name).code == NULL).tolist():
             faults.setdefault(row, []).append(Fault(name, "", expected))
-    typed = []
+    typed: dict[str, Coded | pl.Series] = {}
     for name, (read, expected) in _READ.items():
-        given = table[name]
-        values = read(given).alias(name)
-        for row in (given.is_not_null() & values.is_null()).arg_true():
-            faults.setdefault(row, []).append(Fault(name, _shown(given[row]), expected))
-        typed.append(values)
-    return Fields(table.with_columns(typed), faults)
+        if (given := table.columns.get(name)) is None:
+            continue
+        held = given.values if isinstance(given, Coded) else given
+        values = read(held).alias(held.name)
+        wrong = (held.is_not_null() & values.is_null()).to_numpy()
+        if isinstance(given, Coded):
+            typed[name] = given.map(values)
+            wrong = np.append(wrong, False)[given.code]
+        else:
+            typed[name] = values
+        for row in np.flatnonzero(wrong).tolist():
+            found = given.decode([row])[0] if isinstance(given, Coded) else given[row]
+            faults.setdefault(row, []).append(Fault(name, _shown(found), expected))
+    return Fields(table.change(**typed), faults)
 
 
 def set_aside(
-    table: pl.DataFrame, faults: dict[int, list[Fault]], *, file: str, lines: Sequence[int]
+    table: CodedTable, faults: dict[int, list[Fault]], places: Places
 ) -> list[RejectedRow]:
     """The rows with faults, as they stood in the file; the first fault of a row counts."""
+    rows = sorted(faults)
     aside = []
-    for row, (fault, *_) in sorted(faults.items()):
-        fields = {name: value for name, value in table.row(row, named=True).items() if value}
-        text = json.dumps(fields, ensure_ascii=False, default=str)
-        aside.append(RejectedRow(file, lines[row], fault.field, fault.reason, text[:200]))
+    for row, held in zip(rows, table.decode(rows).iter_rows(named=True), strict=True):
+        fields = {name: value for name, value in held.items() if value}
+        text, fault = json.dumps(fields, ensure_ascii=False, default=str), faults[row][0]
+        aside.append(RejectedRow(*places[row], fault.field, fault.reason, text[:200]))
     return aside
 
 
@@ -203,16 +220,34 @@ def read_own(path: Path, options: ReadOptions) -> Judgments:
     """
     stored, steps = read_beside(path)
     question = _named_question(path, stored, options) or stored_question(path, stored, options)
-    rows = read_rows(path, options)
-    files = [file for file in (path, options.question_file) if file is not None]
-    read = Step("read sfumato", {}, {file.name: fingerprint_file(file) for file in files})
+    rows = scan_own(path, options) or code_rows(read_rows(path, options), path.name)
+    inputs = inputs_of(path)
+    if options.question_file is not None:
+        inputs |= inputs_of(options.question_file)
+    read = Step("read sfumato", {}, inputs)
     return judgments_of_rows(
         rows, options, file=path.name, question=question, provenance=(*steps, read)
     )
 
 
+def scan_own(path: Path, options: ReadOptions) -> CodedRows | None:
+    """Our columns of a file or folder that can be scanned; None where it cannot."""
+    source = scan(path, options) if path.is_dir() or _suffix(path) != ".jsonl" else None
+    if source is None or not NEEDED.keys() <= source.schema.keys():
+        return None
+    ours = [name for name in COLUMNS if name in source.schema]
+    if any(source.schema[name].is_nested() or source.schema[name] == pl.Binary for name in ours):
+        return None
+    rows = source.read(PartColumns(tuple(ours), CODED), options)
+    if rows is None:
+        return None
+    unused = source.count(name for name in source.schema if name not in COLUMNS)
+    options.progress(source.rows, source.rows)
+    return replace(rows, unused=unused)
+
+
 def judgments_of_rows(
-    rows: Rows,
+    rows: CodedRows,
     options: ReadOptions,
     *,
     file: str,
@@ -224,18 +259,18 @@ def judgments_of_rows(
     Without a question the options say what was asked.
     """
     kind = kind_of(question, options)
-    table, remarks = our_columns(rows.table, options.key)
+    table, remarks = our_columns(rows, options.key)
     if kind == "choose-one":
-        table = table.with_columns(answers_as_json(table[name]) for name in ("answer", "repaired"))
-    question = question or _preset(file, kind, table["answer"], options)
+        table = quote_answers(table)
+    question = question or _preset(file, kind, table.coded("answer"), options)
     fields = typed_fields(table)
-    kept = fields.table.filter(fields.sound)
-    aside = set_aside(table, fields.faults, file=file, lines=rows.lines)
+    kept = fields.table.take(fields.sound)
+    aside = set_aside(table, fields.faults, rows.places)
     return judgments_from(
         question,
         kept,
         file=file,
-        lines=pl.Series(rows.lines, dtype=pl.Int64).filter(fields.sound).to_numpy(),
+        lines=rows.places.take(fields.sound),
         rejected=[*rows.rejected, *aside],
         remarks=[*rows.remarks, *remarks, *_unknown_gold(kept, question)],
         provenance=provenance,
@@ -395,26 +430,37 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def our_columns(table: pl.DataFrame, key: Key) -> tuple[pl.DataFrame, list[Remark]]:
+def our_columns(rows: CodedRows, key: Key) -> tuple[CodedTable, list[Remark]]:
     """The columns of ``COLUMNS``, texts as texts, people under pseudonyms."""
     remarks = [
-        Remark(f"column {name!r} is not one of ours and was left out", table[name].count())
-        for name in table.columns
+        Remark(f"column {name!r} is not one of ours and was left out", count)
+        for name, count in rows.unused
         if name not in COLUMNS
     ]
-    nothing = pl.Series([None], dtype=pl.String)
-    ours = pl.DataFrame(
-        {
-            name: _ours(table[name], dtype)
-            if name in table.columns
-            else nothing.new_from_index(0, len(table))
-            for name, dtype in COLUMNS.items()
-        }
+    given = rows.table.columns
+    ours: dict[str, Coded | pl.Series] = {}
+    for name, dtype in COLUMNS.items():
+        column = given.get(name)
+        if isinstance(column, Coded):
+            ours[name] = column.map(_ours(column.values, dtype))
+        elif column is not None:
+            values = _ours(column, dtype)
+            ours[name] = encode(values) if name in CODED else values
+    if (named := ours.get("annotator")) is not None:
+        assert isinstance(named, Coded)
+        people, replaced = pseudonymous(named.values, key)
+        ours["annotator"] = named.map(people)
+        if replaced:
+            remarks.append(Remark(PSEUDONYMS, replaced))
+    return CodedTable(ours, len(rows.table)), remarks
+
+
+def quote_answers(table: CodedTable) -> CodedTable:
+    """The table with bare labels as JSON texts."""
+    held = {name: table.coded(name) for name in ("answer", "repaired") if name in table.columns}
+    return table.change(
+        **{name: column.map(answers_as_json(column.values)) for name, column in held.items()}
     )
-    people, replaced = pseudonymous(ours["annotator"], key)
-    if replaced:
-        remarks.append(Remark(PSEUDONYMS, replaced))
-    return ours.with_columns(people.alias("annotator")), remarks
 
 
 def _ours(values: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -445,23 +491,25 @@ def _is_json_text(text: str) -> bool:
         return False
 
 
-def _preset(file: str, kind: str, answers: pl.Series, options: ReadOptions) -> Question:
+def _preset(file: str, kind: str, answers: Coded, options: ReadOptions) -> Question:
     classes = options.classes
     if kind == "choose-one" and classes is None:
-        labels = [json.loads(text) for text in answers.drop_nulls().unique()]
+        labels = [json.loads(text) for text in answers.values]
         storable = [label for label in labels if is_utf8(label)]
+        count = len(answers) - answers.null_count()
         classes = classes_among(
-            pl.Series(storable, dtype=pl.String), None, file=file, answers=answers.count()
+            pl.Series(storable, dtype=pl.String), None, file=file, answers=count
         )
     return preset_question(file, kind, classes)
 
 
-def _unknown_gold(table: pl.DataFrame, question: Question) -> list[Remark]:
-    unknown = table["gold"].drop_nulls()
-    unknown = unknown.filter(~unknown.is_in(list(question.classes)))
-    if unknown.is_empty():
+def _unknown_gold(table: CodedTable, question: Question) -> list[Remark]:
+    gold = table.coded("gold")
+    strange = np.append(~gold.values.is_in(list(question.classes)).to_numpy(), False)[gold.code]
+    if not strange.any():
         return []
-    return [Remark("gold is none of the classes", len(unknown), unknown[0])]
+    first = gold.decode([int(strange.argmax())])[0]
+    return [Remark("gold is none of the classes", int(strange.sum()), first)]
 
 
 # Read and write ``Comparisons`` as CSV or Parquet, with their question as JSON beside it.

@@ -23,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import CodedTable
 from sfumato.judgments.formats.texts import (
     DELIMITERS,
     HEAD,
@@ -39,6 +40,13 @@ from sfumato.provenance import Step, fingerprint_file
 
 Progress = Callable[[int, int], None]
 """Called with bytes (or rows) done and in all."""
+
+PartReader = Callable[["Sequence[Path]", "PartColumns"], "Sequence[CodedTable]"]
+"""From the files of a folder and the columns wanted to the coded columns of each. Where only some
+rows are given, the column ``ROW`` says which."""
+
+ROW = "\0row"
+"""The column that numbers the rows of a part, where some were left out."""
 
 Key = Callable[[], str]
 """Called for the secret of a study when it is needed, and not before."""
@@ -57,6 +65,13 @@ class UnclearSource(DataError):
         self.options = options
         """Fields of ``ReadOptions``, or "format"."""
 
+
+class NoAnswers(DataError):
+    """A file or table of labels or of a model's predictions: it can be read, but not as answers."""
+
+
+BLOCK = 2**24
+"""Bytes of a file looked at together."""
 
 CHUNK = 10_000
 """Rows turned into columns at a time: few enough that Python's garbage collector lets them be."""
@@ -88,9 +103,25 @@ class ReadOptions:
     """Whether classes that differ in capitals only are one class."""
     question_file: Path | None = None
     """The question of a file in our own format, where it does not lie beside it."""
+    parts: "PartReader | None" = None
+    """Reads the parts of a folder in another way than one after the other in this process."""
     key: Key = lambda: ""
     """Gives the secret of the study when a platform id turns up; same key, same pseudonyms."""
     progress: Progress = lambda done, total: None
+
+
+@dataclass(frozen=True)
+class PartColumns:
+    """What is wanted of a part."""
+
+    used: tuple[str, ...]
+    """Columns to read, as far as the part has them."""
+    texts: tuple[str, ...]
+    """Those of them that become codes."""
+    left: tuple[str, ...] = ()
+    """Columns of which only is asked whether all are empty."""
+    item: str = "item"
+    """The column that names the item."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +143,43 @@ def read_csv_rows(
     Quoted fields may hold line breaks; ``lines`` counts them. A missing column is an error.
     Without a ``delimiter`` the first lines tell it.
     """
+    dialect = find_dialect(path, needed=needed, delimiter=delimiter)
+    if (plain := _plain_table(path, dialect)) is not None:
+        progress(total := path.stat().st_size, total)
+        return Rows(plain, list(range(2, len(plain) + 2)), [], dialect.remarks)
+    lines: list[int] = []
+    rejected: list[RejectedRow] = []
+    total = path.stat().st_size
+    frames = []
+    with open_table_text(path) as file:
+        reader = csv.reader(file, delimiter=dialect.delimiter)
+        if dialect.stated:
+            next(reader)  # the line in which Excel says how it separates
+        header = _header(path, reader, needed)
+        for chunk in _chunks(path, reader, len(header), lines, rejected):
+            frames.append(_columns(header, chunk))
+            progress(min(bytes_done(file), total), total)
+    progress(total, total)
+    table = pl.concat(frames) if frames else _columns(header, [])
+    return Rows(table, lines, rejected, dialect.remarks)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written."""
+
+    header: tuple[str, ...]
+    delimiter: str
+    stated: bool
+    """Whether a first line says how fields are separated."""
+    encoding: str
+    remarks: tuple[Remark, ...]
+
+
+def find_dialect(
+    path: Path, *, needed: Sequence[str] = (), delimiter: str | None = None
+) -> Dialect:
+    """How a text table is written, and the names of its columns; a missing one is an error."""
     with open_table_text(path) as file:
         head = file.read(HEAD)
         file.seek(0)
@@ -120,52 +188,50 @@ def read_csv_rows(
         split = delimiter or stated or find_delimiter(head, default=usual)
         reader = csv.reader(file, delimiter=split)
         if stated:
-            next(reader)  # the line in which Excel says how it separates
+            next(reader)
         header = _header(path, reader, needed)
-        if not stated and (plain := _plain_table(path, header, split)) is not None:
-            progress(total := path.stat().st_size, total)
-            lines = list(range(2, len(plain) + 2))
-            return Rows(plain, lines, [], _on_dialect(file.encoding, split, usual))
-        lines = []
-        rejected: list[RejectedRow] = []
-        total = path.stat().st_size
-        frames = []
-        for chunk in _chunks(path, reader, len(header), lines, rejected):
-            frames.append(_columns(header, chunk))
-            progress(min(bytes_done(file), total), total)
-        progress(total, total)
         remarks = _on_dialect(file.encoding, split, usual)
-    table = pl.concat(frames) if frames else _columns(header, [])
-    return Rows(table, lines, rejected, remarks)
+        return Dialect(tuple(header), split, stated is not None, file.encoding, remarks)
 
 
-def _plain_table(path: Path, header: Sequence[str], delimiter: str) -> pl.DataFrame | None:
-    """The columns of a table without quotes, gaps and ragged rows; None if it is not so plain.
+def count_plain_lines(path: Path, dialect: Dialect) -> int | None:
+    """How many lines a table has that is so plain that a line is a row; None if it is not.
 
-    A million rows are read ten times as fast so, and nothing is left to interpretation: every
-    line has as many delimiters as the header.
+    There are no quotes and no gaps, and all lines together have as many delimiters as they should.
     """
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    split, width = delimiter.encode(), len(header)
-    if (
-        width < 2
-        or b'"' in data
-        or b"\x00" in data
-        or data.count(b"\r") != data.count(b"\r\n")
-        or data.count(split) != (width - 1) * lines
-    ):
+    split, width = dialect.delimiter.encode(), len(dialect.header)
+    if width < 2 or dialect.stated or dialect.encoding != "utf-8-sig":
+        return None
+    lines = splits = 0
+    block = last = b""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            if block.endswith(b"\r"):
+                block += file.read(1)
+            if b'"' in block or b"\x00" in block or block.count(b"\r") != block.count(b"\r\n"):
+                return None
+            lines += block.count(b"\n")
+            splits += block.count(split)
+            last = block[-1:]
+    lines += last != b"\n"
+    return lines if splits == (width - 1) * lines else None
+
+
+def _plain_table(path: Path, dialect: Dialect) -> pl.DataFrame | None:
+    """The columns of a plain table: a million rows are read ten times as fast so."""
+    lines = count_plain_lines(path, dialect)
+    if lines is None:
         return None
     try:
         table = pl.read_csv(
-            data, separator=delimiter, infer_schema=False, quote_char=None, has_header=True
+            path, separator=dialect.delimiter, infer_schema=False, quote_char=None, has_header=True
         )
     except pl.exceptions.PolarsError:  # too many fields in one row, too few in another
         return None
     named = [name.strip() or f"column {place}" for place, name in enumerate(table.columns)]
-    if named != list(header) or len(table) != lines - 1:  # a compressed file, empty lines
+    if named != list(dialect.header) or len(table) != lines - 1:  # compressed, empty lines
         return None
-    table.columns = list(header)
+    table.columns = list(dialect.header)
     return table
 
 

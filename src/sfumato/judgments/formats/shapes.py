@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.columns import compact, is_summary, numbered_people
-from sfumato.judgments.formats.reading import ReadOptions, UnclearSource
+from sfumato.judgments.formats.reading import NoAnswers, ReadOptions, UnclearSource
 
 Shape = Literal["people", "counts", "shares", "choices", "sets", "marks"]
 """A column per person; or per class, with votes, shares of one, one 1, several 1s, yes or no."""
@@ -104,7 +104,7 @@ def find_wide(
         affixed = [(name, found[1] or found[2]) for name, found in parts.items() if found]
         if len(affixed) > 1 and all(_is_numeric(table[name]) for name, _ in affixed):
             if pattern is _SHARED and annotator is None and options.question is None:
-                raise DataError(
+                raise NoAnswers(
                     f"{file} holds probabilities of classes ({_listed([n for n, _ in affixed])}), "
                     "and no column says who gave them. That is a table of labels or of a model's "
                     "predictions, not of answers; read it as labels."
@@ -210,7 +210,7 @@ def _by_class(
     scale = _scale(filled)
     whole = not (filled % 1).any()
     if not of_one and not whole and scale is not None:
-        raise DataError(
+        raise NoAnswers(
             f"{file} holds probabilities: each row sums to {scale:g}, and no column says who gave "
             "them. That is a table of labels or of a model's predictions, not of answers; read it "
             "as labels, or take the votes."

@@ -77,18 +77,14 @@ def joined_classes(judgments: Judgments, options: ReadOptions) -> Judgments:
     renames = _renames(judgments.question, counts, options)
     if not renames:
         return judgments
-    answers = judgments.table["answer"].unique().drop_nulls().to_list()
+    answer, gold = judgments.coded.coded("answer"), judgments.coded.coded("gold")
     marks = judgments.question.kind == "yes-no-unsure"
-    changed = {
-        text: new
-        for text in answers
-        if (new := _renamed_text(text, renames, only_names=marks)) != text
-    }
-    table = judgments.table.with_columns(
-        pl.col("answer").replace(changed),
-        pl.col("gold").replace(renames),
-    )
-    touched = int(judgments.table["answer"].is_in(list(changed)).sum())
+    new = [_renamed_text(text, renames, only_names=marks) for text in answer.values]
+    renamed = pl.Series(new, dtype=pl.String)
+    coded = judgments.coded.change(answer=answer.map(renamed))
+    if "gold" in coded.columns:
+        coded = coded.change(gold=gold.map(gold.values.replace(renames)))
+    touched = int(answer.times()[(renamed != answer.values).to_numpy()].sum())
     classes = _classes(judgments.question, renames, options, judgments)
     remark = Remark(
         "classes renamed", touched, ", ".join(f"{a} → {b}" for a, b in renames.items())[:200]
@@ -97,7 +93,7 @@ def joined_classes(judgments: Judgments, options: ReadOptions) -> Judgments:
     return replace(
         judgments,
         question=replace(judgments.question, classes=classes),
-        table=table,
+        coded=coded,
         remarks=(*judgments.remarks, remark),
         provenance=(*judgments.provenance, step),
     )

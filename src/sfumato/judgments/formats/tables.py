@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import (
+    NoAnswers,
     ReadOptions,
     judgments_of_choices,
     read_csv_rows,
@@ -41,7 +42,7 @@ def load_array(path: Path, *, dimensions: int) -> NDArray[Any]:
 
 def load_arrays(path: Path, *, needed: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The arrays of a ``.npz`` file by name."""
-    stored = _load(path)
+    stored = _load(path, needed)
     if isinstance(stored, np.ndarray):
         raise DataError(f"{path.name} holds one array; expected {', '.join(needed)} (.npz).")
     missing = [name for name in needed if name not in stored]
@@ -58,10 +59,15 @@ def chosen_answers(classes: Sequence[str], chosen: NDArray[np.integer[Any]]) -> 
     return texts.gather(chosen)
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, needed: Sequence[str] = ()) -> Any:
+    """One array, or those of an archive; where all that is needed is there, only that."""
     try:
         stored = np.load(path, allow_pickle=False)
-        return stored if isinstance(stored, np.ndarray) else dict(stored)
+        if isinstance(stored, np.ndarray):
+            return stored
+        with stored:
+            wanted = needed if needed and set(needed) <= set(stored.files) else stored.files
+            return {name: stored[name] for name in wanted}
     except OSError as error:
         raise DataError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -189,7 +195,7 @@ def _numbers(values: NDArray[np.int64]) -> pl.Series:
 def _refuse_probabilities(file: str, counts: NDArray[np.float64]) -> None:
     parts = counts[np.isfinite(counts).all(axis=1)]
     if len(parts) and (parts % 1).any() and np.allclose(parts.sum(axis=1), 1, atol=1e-6):
-        raise DataError(
+        raise NoAnswers(
             f"{file} holds probabilities: each row sums to 1. That says nothing about how "
             "many people judged, so it holds no judgments. Read it as labels, or take the votes."
         )

@@ -103,6 +103,11 @@ def open_table_text(path: Path) -> Iterator[io.TextIOWrapper]:
                 ) from None
 
 
+def decode_text(content: bytes, name: str) -> str:
+    """The text of a file of any usual encoding, as ``open_table_text`` finds it."""
+    return content.decode(_find_encoding(io.BytesIO(content), name))
+
+
 def bytes_done(file: io.TextIOWrapper) -> int:
     """How far a text file has been read, in bytes of what it holds."""
     buffer: Any = file.buffer

@@ -153,8 +153,8 @@ class _Tally:
 
 def _dropped(judgments: Judgments, findings: RuleFindings) -> NDArray[np.bool_]:
     people = findings.table.filter(pl.col("what") == "person")["annotator"]
-    of_them = judgments.table["annotator"].is_in(people.implode()).fill_null(False)
-    rows = of_them.to_numpy().copy()
+    named = judgments.coded.coded("annotator")
+    rows = np.append(named.values.is_in(people.implode()).to_numpy(), False)[named.code]
     single = findings.table.filter(pl.col("what") == "answer")["evidence"]
     rows[single.explode().to_numpy()] = True
     return rows
@@ -176,14 +176,14 @@ def _excluded(found: Sequence[RuleFindings]) -> set[str]:
 def _entries(
     judgments: Judgments, rules: Sequence[Rule], found: Sequence[RuleFindings]
 ) -> pl.DataFrame:
+    if not rules:
+        return pl.DataFrame(schema=ENTRY)
     given = judgments.table["annotator"].drop_nulls().value_counts(name="given")
     is_person = pl.col("what") == "person"
     tables = [
         findings.table.with_columns(rule=pl.lit(rule.name), version=pl.lit(rule.version))
         for rule, findings in zip(rules, found, strict=True)
     ]
-    if not tables:
-        return pl.DataFrame(schema=ENTRY)
     entries = pl.concat(tables).join(given, on="annotator", how="left", maintain_order="left")
     about = judgments.table["item"].gather(entries["evidence"].list.first())
     return entries.with_columns(
@@ -217,16 +217,14 @@ def _per_person(
     found: Sequence[RuleFindings],
     gone: NDArray[np.bool_],
 ) -> pl.DataFrame:
-    people = (
-        judgments.table.select("annotator", pl.Series("gone", gone))
-        .drop_nulls("annotator")
-        .group_by("annotator")
-        .agg(
-            pl.len().cast(pl.Int64).alias("answers"),
-            pl.col("gone").sum().cast(pl.Int64).alias("dropped"),
-        )
-        .sort("annotator")
-    )
+    named = judgments.coded.coded("annotator")
+    people = pl.DataFrame(
+        {
+            "annotator": named.values,
+            "answers": named.times(),
+            "dropped": named.take(gone).times(),
+        }
+    ).filter(pl.col("answers") > 0)
     by: dict[str, list[str]] = {name: [] for name in people["annotator"]}
     for rule, findings in zip(rules, found, strict=True):
         for name in sorted(_excluded([findings])):
@@ -254,10 +252,8 @@ def _with_pay(table: pl.DataFrame, refused: Mapping[str, str]) -> pl.DataFrame:
 
 def _tally(judgments: Judgments) -> _Tally:
     again = mark_duplicates(judgments)
-    labelled = (judgments.table["view"] == "first").to_numpy() & ~again
-    names = judgments.table.select("item")
-    places = names.unique(maintain_order=True).with_row_index("place")
-    item = names.join(places, on="item", maintain_order="left")["place"].to_numpy().astype(np.int64)
+    labelled = judgments.in_view("first") & ~again
+    item = judgments.coded.coded("item").code.astype(np.int64)
     choice, n_classes = choices(judgments), len(judgments.question.classes)
     voted = choice >= 0
     cells, which = np.unique(item[voted] * n_classes + choice[voted], return_inverse=True)
@@ -291,7 +287,7 @@ def _still_labelled(
         return tally.labelled & ~drop
     left = judgments.take(~drop, Step("what if"))  # a second view stands where the first is gone
     stay = np.zeros_like(drop)
-    stay[~drop] = (left.table["view"] == "first").to_numpy() & ~mark_duplicates(left)
+    stay[~drop] = left.in_view("first") & ~mark_duplicates(left)
     return stay
 
 

@@ -168,7 +168,9 @@ def contains_gold(judgments: Judgments, *, among: int) -> pl.Series:
     known = np.flatnonzero(gold >= 0)
     stated, n_classes = judgments.statements, len(judgments.question.classes)
     # People repeat themselves: look at each pair of an answer and a gold class once.
-    pairs, which = np.unique(stated.index[known] * n_classes + gold[known], return_inverse=True)
+    pairs, which = np.unique(
+        stated.index[known] * np.int64(n_classes) + gold[known], return_inverse=True
+    )
     answer, right = pairs // n_classes, pairs % n_classes
     worth = _worth(stated, answer)  # (pairs, classes)
     of_gold = worth[np.arange(len(pairs)), right]  # (pairs,)

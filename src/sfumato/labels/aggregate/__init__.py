@@ -5,9 +5,11 @@ Every method states which of two questions it answers: *what people say* (their 
 ``result``. ``held_out_log_loss`` in ``heldout`` tells which method predicts people best.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 import numpy as np
 
@@ -15,21 +17,31 @@ from sfumato.errors import DataError
 from sfumato.labels.aggregate.crowdlab import crowdlab
 from sfumato.labels.aggregate.dawid_skene import dawid_skene, dawid_skene_next
 from sfumato.labels.aggregate.evidence import (
+    Codes,
     Evidence,
     evidence_of_distributions,
     evidence_of_votes,
     sum_by,
 )
 from sfumato.labels.aggregate.glad import glad
+from sfumato.labels.aggregate.habits import habits
+from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
 from sfumato.labels.aggregate.one_coin import one_coin
 from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
-from sfumato.labels.aggregate.result import Aggregation, Estimand, Fit, ProbabilityIntervals
+from sfumato.labels.aggregate.result import (
+    Aggregation,
+    ConfusionOf,
+    Estimand,
+    Fit,
+    ProbabilityIntervals,
+)
 from sfumato.labels.aggregate.shares import majority, mean, vote_shares
 from sfumato.labels.aggregate.shrinkage import shrunk_shares
+from sfumato.labels.aggregate.skills import wawa, zero_based_skill
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.votes import Votes, votes_of
-from sfumato.names import find
+from sfumato.names import find, format_count
 from sfumato.provenance import Setting, Step, to_json
 
 __all__ = [
@@ -39,9 +51,13 @@ __all__ = [
     "Estimand",
     "ProbabilityIntervals",
     "aggregate",
+    "check_options",
 ]
 
-Reads = Literal["votes", "distributions", "votes and predictions"]
+Reads = Literal["votes", "distributions", "votes and predictions", "votes and perhaps predictions"]
+
+Given = Literal["weights", "gold"]
+"""What is known beforehand: how much each annotator counts, and the true labels of some items."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,8 @@ class Aggregator:
     """One sentence: what it does and what its ``quality`` means."""
     options: Mapping[str, Setting] = field(default_factory=dict)
     """Each option and its default."""
+    given: tuple[Given, ...] = ()
+    """What it can be told of people and items."""
     needs_names: bool = False
     """Whether it models annotators, and so refuses judgments whose author is not recorded."""
 
@@ -73,6 +91,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         reads="votes",
         run=vote_shares,
         about="Votes for each class over all votes. No quality.",
+        given=("weights",),
     ),
     "shrunk-shares": Aggregator(
         estimand="what people say",
@@ -82,12 +101,29 @@ AGGREGATORS: dict[str, Aggregator] = {
         "default for few votes. Unanimous votes stay short of certainty. No quality.",
         options={"iterations": 200, "tolerance": 1e-5, "pseudo_votes": 1.0},
     ),
+    "informed": Aggregator(
+        estimand="what people say",
+        reads="votes and perhaps predictions",
+        run=informed,
+        about="Vote shares under a prior that has seen people and, where given, a model's beliefs; "
+        "with a guard that keeps it near shrunk shares where that is better. No quality.",
+        options={"iterations": 300, "tolerance": 1e-6, "pseudo_votes": 1.0},
+    ),
+    "habits": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=habits,
+        about="What all of these people would say, each with habits of their own, also of items "
+        "that they did not see. Quality: how often one says what others do.",
+        options={"rounds": 300, "tolerance": 1e-3, "strength": 10.0, "ordered": False},
+        needs_names=True,
+    ),
     "linear-pool": Aggregator(
         estimand="what people say",
         reads="distributions",
         run=linear_pool,
         about="Weighted average of judgments. Quality: the weight given, 1 where none was.",
-        options={"weights": None},
+        given=("weights",),
     ),
     "log-pool": Aggregator(
         estimand="what people say",
@@ -95,7 +131,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=log_pool,
         about="Weighted geometric mean of judgments, zeros raised to a floor. Quality: the weight "
         "given, 1 where none was.",
-        options={"weights": None, "floor": 0.01},
+        options={"floor": 0.01},
+        given=("weights",),
     ),
     "skill-weighted-pool": Aggregator(
         estimand="what people say",
@@ -106,6 +143,31 @@ AGGREGATORS: dict[str, Aggregator] = {
         options={"prior_pairs": 5.0},
         needs_names=True,
     ),
+    "wawa": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=wawa,
+        about="Vote shares weighted by agreement with the majority, or with known labels. "
+        "Quality: that agreement.",
+        options={"ties": "share"},
+        given=("gold",),
+        needs_names=True,
+    ),
+    "zero-based-skill": Aggregator(
+        estimand="what people say",
+        reads="votes",
+        run=zero_based_skill,
+        about="Vote shares weighted by agreement with the majority of the weighted votes, again "
+        "and again. Quality: that agreement.",
+        options={
+            "rounds": 100,
+            "rate": 1.0,
+            "rate_rounds": 20,
+            "rate_factor": 0.5,
+            "ties": "share",
+        },
+        needs_names=True,
+    ),
     "dawid-skene-next": Aggregator(
         estimand="what people say",
         reads="votes",
@@ -113,6 +175,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="What the next annotator, or a named one, would say: Dawid–Skene's belief in each "
         "true label times how people answer it. Quality: expected share of right answers.",
         options={**EM, "annotator": None, "prior_votes": 5.0},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "majority": Aggregator(
@@ -122,6 +185,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="The class with most votes; ties share, go to the commoner class, or fall at random. "
         "Quality: share of votes with the majority.",
         options={"ties": "share"},
+        given=("weights",),
     ),
     "dawid-skene": Aggregator(
         estimand="which label is true",
@@ -129,7 +193,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene,
         about="A hidden label and a confusion matrix for each annotator. Quality: expected share "
         "of right answers.",
-        options=EM,
+        options={**EM, "initial_confusions": None, "initial": "add"},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "dawid-skene-soft": Aggregator(
@@ -138,7 +203,8 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=dawid_skene,
         about="Dawid–Skene on whole distributions: each counts as fractions of votes. Quality: "
         "expected share of right mass.",
-        options=EM,
+        options={**EM, "initial_confusions": None, "initial": "add"},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "one-coin": Aggregator(
@@ -148,6 +214,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="A hidden label and one skill for each annotator. Quality: the probability of a "
         "right answer.",
         options=EM,
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "glad": Aggregator(
@@ -157,6 +224,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="A hidden label, abilities of annotators and difficulties of items. Quality: ability "
         "α; at 0 an answer is right half of the time, below 0 less often.",
         options={**EM, "gradient_steps": 25},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "mace": Aggregator(
@@ -166,6 +234,7 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="A hidden label, and annotators who either know it or answer blindly. Quality: the "
         "probability that they look.",
         options={**EM, "restarts": 10},
+        given=("weights", "gold"),
         needs_names=True,
     ),
     "crowdlab": Aggregator(
@@ -203,8 +272,14 @@ def aggregate(
     ('what people say', [[0.5, 0.5], [1.0, 0.0]])
     """
     found = find(AGGREGATORS, name, what="aggregator")
-    settings = _settings(name, found, options)
+    check_options(name, options)
+    told = {option: options.pop(option) for option in found.given if option in options}
+    settings = {**found.options, **options}
     evidence = _evidence(crowd, name, found, predictions)
+    if told.get("weights") is not None:
+        evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
+    if told.get("gold") is not None:
+        evidence = evidence.with_gold(_mapping(name, "gold", told["gold"]))
     fit = found.run(evidence, rng=rng, **settings)
     asked: dict[str, Setting] = {"interval": interval}
     if predictions is not None:
@@ -221,22 +296,63 @@ def aggregate(
             assert_never(interval)
     step = Step(
         f"aggregate {name}",
-        {"estimand": found.estimand, **settings, **asked, "fitted": dict(fit.fitted)},
+        {
+            "estimand": found.estimand,
+            **{key: _record(value) for key, value in (settings | told).items()},
+            **asked,
+            "fitted": dict(fit.fitted),
+        },
     )
+    fit = replace(fit, remarks=(*fit.remarks, *_not_converged(name, fit, evidence)))
     return _in_callers_order(evidence, fit, made, found.estimand, step)
 
 
-def _settings(name: str, found: Aggregator, options: Mapping[str, Setting]) -> dict[str, Setting]:
+def _mapping(name: str, option: str, value: Setting) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise DataError(f"{option!r} of {name!r} goes by name; it is a {type(value).__name__}.")
+    return {str(key): entry for key, entry in value.items()}
+
+
+def _record(value: Setting) -> Setting:
+    """A setting as it stands in the provenance: tables by their size and fingerprint."""
+    if not isinstance(value, Mapping):
+        return value
+    text = json.dumps(value, sort_keys=True, default=str)
+    return {"entries": len(value), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _not_converged(name: str, fit: Fit, evidence: Evidence) -> tuple[str, ...]:
+    if fit.converged:
+        return ()
+    gain = (fit.trace[-1] - fit.trace[-2]) / evidence.mass.sum() if len(fit.trace) > 1 else np.nan
+    return (
+        f"{name} has not converged after {format_count(len(fit.trace), 'iteration')}: the last one "
+        f"gained {gain:.1e} log-likelihood per judgment.",
+    )
+
+
+def check_options(name: str, options: Mapping[str, Setting]) -> None:
+    """Refuse, before any work, options that the aggregator does not have."""
+    found = find(AGGREGATORS, name, what="aggregator")
     for option, value in options.items():
-        if option not in found.options:
-            known = ", ".join(map(repr, found.options)) or "none"
-            raise DataError(f"{name!r} takes no option {option!r}. Its options: {known}.")
-        _check_option(name, option, value, found.options[option])
-    return {**found.options, **options}
+        if not _takes(name, option):
+            known = ", ".join(map(repr, (*found.options, *found.given))) or "none"
+            others = ", ".join(repr(other) for other in AGGREGATORS if _takes(other, option))
+            raise DataError(
+                f"{name!r} takes no option {option!r}. Its options: {known}."
+                + (f" {option!r} is for {others}." if others else "")
+            )
+        _check_option(name, option, value, found.options.get(option))
+
+
+def _takes(name: str, option: str) -> bool:
+    return option in (*AGGREGATORS[name].options, *AGGREGATORS[name].given)
 
 
 def _check_option(name: str, option: str, value: Setting, default: Setting) -> None:
     match default:
+        case bool():
+            right, expected = isinstance(value, bool), "true or false"
         case int():
             right, expected = isinstance(value, int) and value >= 1, "a whole number from 1 up"
         case float():
@@ -259,8 +375,10 @@ def _check_interval(level: float, replicates: int) -> None:
 def _evidence(
     crowd: CrowdLabels | Votes, name: str, found: Aggregator, predictions: LabelSet | None
 ) -> Evidence:
-    if predictions is not None and found.reads != "votes and predictions":
-        raise DataError(f"{name!r} reads no predictions; leave them out, or use 'crowdlab'.")
+    if predictions is not None and "predictions" not in found.reads:
+        raise DataError(
+            f"{name!r} reads no predictions; leave them out, or use 'informed' or 'crowdlab'."
+        )
     if isinstance(crowd, CrowdLabels) and found.reads != "distributions":
         crowd = votes_of(crowd)
     if found.needs_names:
@@ -299,14 +417,20 @@ def _in_callers_order(
         quality=None
         if fit.quality is None
         else dict(zip(names, fit.quality[people].tolist(), strict=True)),
-        confusion=None
-        if fit.confusion is None
-        else fit.confusion[np.ix_(people, classes, classes)],
+        confusions=None if fit.confusion is None else _by_callers(fit.confusion, people, classes),
         difficulty=None if fit.difficulty is None else fit.difficulty[items],
+        types=None if fit.types is None else fit.types[items],
+        habits=None if fit.habits is None else fit.habits[people][:, :, classes],
         trace=fit.trace,
         converged=fit.converged,
         interval=None
         if made is None
         else replace(made, low=made.low[table], high=made.high[table]),
         fitted=fit.fitted,
+        remarks=fit.remarks,
     )
+
+
+def _by_callers(confusion: ConfusionOf, people: Codes, classes: Codes) -> ConfusionOf:
+    square = np.ix_(classes, classes)
+    return lambda row: confusion(int(people[row]))[square]

@@ -43,7 +43,7 @@ def votes_of_columns(
     return Votes(items, annotators, classes, of_item, of_annotator, of_label, provenance)
 
 
-def _encode(column: Column, what: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _encode(column: Column, what: str) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Distinct values in ascending order as names, and each row's position among them."""
     if not isinstance(column, list | tuple):
         array = np.asarray(column)
@@ -63,16 +63,16 @@ def _encode(column: Column, what: str) -> tuple[tuple[str, ...], NDArray[np.int6
             f"Column {what!r} mixes values of different types ({kinds}); make them all text."
         ) from None
     code = {value: position for position, value in enumerate(values)}
-    codes = np.fromiter(map(code.__getitem__, column), dtype=np.int64, count=len(column))
+    codes = np.fromiter(map(code.__getitem__, column), dtype=np.int32, count=len(column))
     return tuple(map(str, values)), codes
 
 
 def _encode_dense(
     array: NDArray[Any], low: int, span: int
-) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     shifted = array - low if low else array
     present = np.zeros(span + 1, dtype=bool)
     present[shifted] = True
-    place = np.cumsum(present) - 1
+    place = np.cumsum(present, dtype=np.int32) - np.int32(1)
     names = tuple(map(str, (np.flatnonzero(present) + low).tolist()))
     return names, place[shifted]

@@ -7,6 +7,7 @@ against is first the majority, then the class that the first average favours.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,8 @@ def crowdlab(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
     """
     if evidence.predictions is None:
         raise DataError("'crowdlab' needs a classifier's predictions: pass 'predictions'.")
-    if (sum_by(evidence.item, evidence.mass, len(evidence.items)) < 2).all():
+    several = sum_by(evidence.item, evidence.mass, len(evidence.items)) > 1
+    if not several.any():
         raise DataError(
             "'crowdlab' compares annotators with each other, but no item has two votes. "
             "Use 'vote-shares' or a classifier on its own."
@@ -40,9 +42,9 @@ def crowdlab(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
     predictions = evidence.predictions
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _average(evidence, predictions, weight, luck).probs
+        return _average(evidence, predictions, weight, several, luck).probs
 
-    result = _average(evidence, predictions, evidence.each_person_once(), luck)
+    result = _average(evidence, predictions, evidence.each_person_once(), several, luck)
     return Fit(
         result.probs,
         bootstrap(refit, evidence.people),
@@ -63,16 +65,18 @@ def _average(
     evidence: Evidence,
     predictions: NDArray[np.float64],
     weight: NDArray[np.float64],
+    several: NDArray[np.bool_],
     luck: NDArray[np.float64],
 ) -> _Average:
     counts = evidence.table(weight)
-    agreement = _agreement(evidence, weight)
+    agreement = _agreement(evidence, weight, counts)
     first = _majority(evidence, weight, counts, predictions, luck)
-    rough = _weighted(evidence, weight, counts, predictions, first, agreement)
+    trust = partial(_weighted, evidence, weight, counts, predictions, several, agreement)
+    rough = trust(first)
     best = rough.probs == rough.probs.max(axis=1, keepdims=True)
     clear = best.sum(axis=1) == 1
     consensus = np.where(clear, best.argmax(axis=1), first)
-    return _weighted(evidence, weight, counts, predictions, consensus, agreement)
+    return trust(consensus)
 
 
 def _weighted(
@@ -80,13 +84,13 @@ def _weighted(
     weight: NDArray[np.float64],
     counts: NDArray[np.float64],
     predictions: NDArray[np.float64],
-    consensus: NDArray[np.intp],
+    several: NDArray[np.bool_],
     agreement: NDArray[np.float64],
+    consensus: NDArray[np.intp],
 ) -> _Average:
     """The average of predictions and votes, with weights judged against a consensus."""
     others = max(len(evidence.classes) - 1, 1)
     sizes = counts.sum(axis=1)
-    several = sum_by(evidence.item, evidence.mass, len(evidence.items)) > 1
     voted = np.take_along_axis(counts, consensus[:, None], axis=1)[:, 0] / sizes
     likely = float(voted[several].mean())  # that any vote is the consensus
     unlikely = (1 - likely) / others
@@ -104,9 +108,11 @@ def _weighted(
     return _Average((predictions * model + votes) / (total + model), people, model, likely)
 
 
-def _agreement(evidence: Evidence, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _agreement(
+    evidence: Evidence, weight: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """How often each person agrees with another on the same item; the mean for who met nobody."""
-    agreed, pairs = agreement_with_others(evidence, weight)
+    agreed, pairs = agreement_with_others(evidence, weight, counts)
     met = pairs > 0
     rate = np.divide(agreed, pairs, where=met, out=np.zeros(len(pairs)))
     return np.where(met, rate, rate[met].mean())

@@ -6,42 +6,60 @@ shares. A judgment that is a distribution q counts as Π_l π_w[t, l]^q_l, which
 π_w[t, l] itself: reading distributions (S2-85) is the same computation on fractional entries.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sfumato.errors import DataError
+from sfumato.labels.aggregate.answers import (
+    FLOOR,
+    Answers,
+    InitialCounts,
+    SparseAnswers,
+    initial_counts,
+)
 from sfumato.labels.aggregate.evidence import Evidence
 from sfumato.labels.aggregate.intervals import bootstrap
-from sfumato.labels.aggregate.posterior import posterior_of
-from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.result import ConfusionOf, Fit
 from sfumato.labels.aggregate.shares import agreement_with, normalise_rows
 from sfumato.provenance import Setting
 
-FLOOR = 1e-10
-"""Least expected count of an answer that an annotator did give, and least share of a class."""
+DENSE = 2**24
+"""Up to so many numbers (people × classes × classes, 134 MB) confusions are held in full."""
+
+Confusions = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Annotator, true label, label said: how often, or how probably."""
 
 
 def dawid_skene(
-    evidence: Evidence, *, rng: np.random.Generator, iterations: int, tolerance: float
+    evidence: Evidence,
+    *,
+    rng: np.random.Generator,
+    iterations: int,
+    tolerance: float,
+    initial_confusions: Confusions | None = None,
+    initial: str = "add",
 ) -> Fit:
     """P(t | everybody's answers); quality is the expected share of a person's right answers.
 
     Stops when an iteration gains less than ``tolerance`` log-likelihood a judgment; a
-    negative tolerance never stops early.
+    negative tolerance never stops early. ``initial_confusions`` only decide where it starts:
+    earlier counts are added to those of the vote shares ("add"), or stand in for them ("assign").
     """
-    state = _climb(evidence, evidence.each_person_once(), iterations, tolerance)
+    start = initial_counts(evidence, initial_confusions, initial)
+    state = climb(evidence, evidence.each_person_once(), iterations, tolerance, start)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _climb(evidence, weight, iterations, tolerance).posterior
+        return climb(evidence, weight, iterations, tolerance, start).posterior
 
     return Fit(
         state.posterior,
         bootstrap(refit, evidence.people),
         quality=agreement_with(state.posterior, evidence),
-        confusion=state.confusion,
+        confusion=state.confusion_of,
         trace=state.trace,
         converged=state.converged,
         fitted={"class_shares": _named(evidence, state.posterior)},
@@ -63,23 +81,28 @@ def dawid_skene_next(
     with ``prior_votes`` votes for each true label that follow the pooled matrix: most people
     have seen few items of most classes.
     """
-    state = _climb(evidence, evidence.each_person_once(), iterations, tolerance)
     row = None if annotator is None else _row_of(evidence, annotator)
 
-    def answers(reached: _State) -> NDArray[np.float64]:
-        pooled = normalise_rows(reached.counts.sum(axis=0) + FLOOR)  # (true, said)
-        own = pooled if row is None else shrunk_confusion(reached.counts[row], pooled, prior_votes)
+    def pool(reached: State, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return normalise_rows(reached.posterior.T @ evidence.table(weight) + FLOOR)  # (true, said)
+
+    def answers(reached: State, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        own = pooled = pool(reached, weight)
+        if row is not None:
+            own = shrunk_confusion(reached.counts_of(row), pooled, prior_votes)
         return normalise_rows(reached.posterior @ own)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return answers(_climb(evidence, weight, iterations, tolerance))
+        return answers(climb(evidence, weight, iterations, tolerance), weight)
 
-    pooled = normalise_rows(state.counts.sum(axis=0) + FLOOR)
+    once = evidence.each_person_once()
+    state = climb(evidence, once, iterations, tolerance)
+    pooled = pool(state, once)
     return Fit(
-        answers(state),
+        answers(state, once),
         bootstrap(refit, evidence.people),
         quality=agreement_with(state.posterior, evidence),
-        confusion=shrunk_confusion(state.counts, pooled, prior_votes),
+        confusion=lambda person: shrunk_confusion(state.counts_of(person), pooled, prior_votes),
         trace=state.trace,
         converged=state.converged,
         fitted={"class_shares": _named(evidence, state.posterior)},
@@ -89,78 +112,56 @@ def dawid_skene_next(
 def shrunk_confusion(
     counts: NDArray[np.float64], pooled: NDArray[np.float64], prior_votes: float
 ) -> NDArray[np.float64]:
-    """Expected counts ``[..., true, said]`` and some votes like everybody's, as probabilities."""
+    """Expected counts ``[true, said]`` and some votes like everybody's, as probabilities."""
     more = counts + prior_votes * pooled
     return more / more.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class State:
+    """Where expectation–maximisation ended."""
+
     posterior: NDArray[np.float64]  # (items, classes)
-    counts: NDArray[np.float64]  # (people, true, said): expected answers under the posterior
-    confusion: NDArray[np.float64]  # (people, true, said)
+    confusion_of: ConfusionOf
+    counts_of: ConfusionOf
+    """A person's expected answers under the posterior, [true, said]."""
     trace: tuple[float, ...]
     converged: bool
 
 
-def _climb(
-    evidence: Evidence, weight: NDArray[np.float64], iterations: int, tolerance: float
-) -> _State:
+def climb(
+    evidence: Evidence,
+    weight: NDArray[np.float64],
+    iterations: int,
+    tolerance: float,
+    initial: InitialCounts | None = None,
+) -> State:
     """Alternate between P(t | answers) and the confusion matrices, from the shares of the answers.
 
     Bootstrap replicates start from their own shares too. Started from the full fit they would
     stay there: its matrices were made from labels that are all but certain.
     """
-    posterior = normalise_rows(evidence.table(weight))
-    answers = _answers(evidence, weight)
-    said = _maximise(answers, posterior, evidence)
-    enough = tolerance * float(answers.sum())
+    numbers = evidence.people * len(evidence.classes) ** 2
+    kind: Any = Answers if numbers <= DENSE else SparseAnswers  # each with its own kind of beliefs
+    answers = kind.of(evidence, weight)
+    posterior = answers.beliefs(evidence.start(weight))
+    said = answers.maximise(posterior, initial)
+    enough = tolerance * answers.votes
     trace: list[float] = []
     converged = False
     while not converged and len(trace) < iterations:
         log_shares = np.log(np.maximum(posterior.mean(axis=0), FLOOR))
-        log_likelihood, posterior = posterior_of(answers.T @ _logs(said) + log_shares)
+        log_likelihood, posterior = answers.expect(said, log_shares, evidence)
         trace.append(log_likelihood)
         converged = len(trace) > 1 and trace[-1] - trace[-2] < enough
-        said = _maximise(answers, posterior, evidence)
-    shape = evidence.people, len(evidence.classes), len(evidence.classes)
-    counts = (answers @ posterior).reshape(shape).transpose(0, 2, 1)
-    return _State(
-        posterior, counts, said.reshape(shape).transpose(0, 2, 1), tuple(trace), converged
+        said = answers.maximise(posterior)
+    return State(
+        answers.in_full(posterior),
+        answers.confusion_of(said),
+        answers.counts_of(posterior),
+        tuple(trace),
+        converged,
     )
-
-
-def _answers(evidence: Evidence, weight: NDArray[np.float64]) -> csr_array:
-    """All answers, shape (people * classes, items), the rows in the order of people.
-
-    Both steps walk along these rows, so that the confusion matrices, by far the largest table,
-    are read from front to back; only the posterior, which is small, is looked up at random.
-    """
-    classes = len(evidence.classes)
-    ends = np.searchsorted(evidence.item, np.arange(len(evidence.items) + 1)).astype(np.int32)
-    place = (evidence.person * classes + evidence.label).astype(np.int32)
-    by_item = csr_array(
-        (evidence.mass * weight[evidence.person], place, ends),
-        shape=(len(evidence.items), evidence.people * classes),
-    )
-    return by_item.T.tocsr()
-
-
-def _maximise(
-    answers: csr_array, posterior: NDArray[np.float64], evidence: Evidence
-) -> NDArray[np.float64]:
-    """P(said | true) for each person, shape (people, said, true); 0 for answers never given."""
-    classes = len(evidence.classes)
-    said = (answers @ posterior).reshape(evidence.people, classes, classes)
-    np.maximum(said, FLOOR, out=said)
-    said *= (np.diff(answers.indptr) > 0).reshape(evidence.people, classes, 1)
-    said /= np.einsum("wlt->wt", said)[:, None]  # a sum, faster than .sum over a middle axis
-    return said
-
-
-def _logs(said: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):  # answers never given are never looked up
-        return np.log(said).reshape(-1, said.shape[2])
 
 
 def _row_of(evidence: Evidence, annotator: str) -> int:

@@ -5,7 +5,7 @@ of those, so that no answer can depend on the order in which rows, items or clas
 even in its last digit: floating-point sums always run the same way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,8 @@ from sfumato.labels.votes import Votes
 from sfumato.provenance import Provenance
 
 Codes = NDArray[np.intp]
+SmallCodes = NDArray[np.int32]
+"""Codes that are used once or twice: half the memory, but slower to count by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +34,9 @@ class Evidence:
     items: tuple[str, ...]
     annotators: tuple[str, ...]
     classes: tuple[str, ...]
-    item: Codes  # (entries,)
+    item: SmallCodes  # (entries,)
     person: Codes  # (entries,)
-    label: Codes  # (entries,)
+    label: SmallCodes  # (entries,)
     mass: NDArray[np.float64]  # (entries,)
     people: int
     """Annotators plus judgments whose author is not recorded."""
@@ -42,35 +44,106 @@ class Evidence:
     """Rows of ours, put in the order in which the caller's items came."""
     annotator_order: Codes
     class_order: Codes
+    weight: NDArray[np.float64]  # (people,), given from outside: 2 counts each vote twice
     provenance: Provenance = ()
     predictions: NDArray[np.float64] | None = None  # (items, classes), a classifier's
+    gold: tuple[Codes, Codes] | None = None
+    """Items whose true label is known, and that label."""
 
     @cached_property
     def cell(self) -> Codes:
         """For each entry, its place in a flattened table of items by classes."""
-        cell = self.item * len(self.classes)
+        cell = self.item.astype(np.intp)
+        cell *= len(self.classes)
         cell += self.label
         return cell
+
+    def votes(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mass of each entry times its person's weight, in this analysis and as given."""
+        return self.times_mass((weight * self.weight)[self.person])
+
+    def times_mass(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of entries times their mass, in place; plain votes all have mass 1."""
+        if self.mass.strides != (0,):
+            values *= self.mass
+        return values
 
     def table(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of mass for each item and class, shape (items, classes)."""
         shape = len(self.items), len(self.classes)
-        mass = weight[self.person]
-        mass *= self.mass
-        return sum_by(self.cell, mass, shape[0] * shape[1]).reshape(shape)
+        plain = bool((weight * self.weight == 1).all())
+        votes = self.mass if plain else self.votes(weight)
+        return sum_by(self.cell, votes, shape[0] * shape[1]).reshape(shape)
+
+    def start(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Where models of a hidden label start: the shares of the votes, or the known truth."""
+        table = self.table(weight)
+        table /= table.sum(axis=1, keepdims=True)
+        return self.with_truth(table)
+
+    def with_truth(self, probs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same beliefs, in place, but certain of what is known."""
+        if self.gold is not None:
+            items, labels = self.gold
+            probs[items] = 0
+            probs[items, labels] = 1
+        return probs
+
+    def rule_out(self, log_joint: NDArray[np.float64], first: int = 0) -> NDArray[np.float64]:
+        """Log-probabilities, in place, without what the known truth excludes.
+
+        ``log_joint`` has the rows of all items, or of a part of them from ``first``.
+        """
+        if self.gold is not None:
+            items, labels = self.gold
+            here = (items >= first) & (items < first + len(log_joint))
+            items, labels = items[here] - first, labels[here]
+            known = log_joint[items, labels]
+            log_joint[items] = -np.inf
+            log_joint[items, labels] = known
+        return log_joint
 
     def each_person_once(self) -> NDArray[np.float64]:
         """The weights of a plain, not a resampled, analysis."""
         return np.ones(self.people)
 
+    def with_weights(self, weights: Mapping[str, float]) -> "Evidence":
+        """The same evidence; who is not named in ``weights`` weighs 1."""
+        given = self.weight.copy()
+        rows = {name: row for row, name in enumerate(self.annotators)}
+        for name, weight in weights.items():
+            if name not in rows:
+                raise DataError(f"A weight is given for {name!r}, who judged nothing here.")
+            if not (isinstance(weight, int | float) and np.isfinite(weight) and weight > 0):
+                raise DataError(
+                    f"The weight of {name!r} is {weight}; it must be a number above zero."
+                )
+            given[rows[name]] = weight
+        return replace(self, weight=given)
+
+    def with_gold(self, gold: Mapping[str, str]) -> "Evidence":
+        """The same evidence with the true label of some items; items nobody judged are ignored."""
+        place = {name: code for code, name in enumerate(self.classes)}
+        wrong = [(item, name) for item, name in gold.items() if name not in place]
+        if wrong:
+            raise DataError(
+                f"The known label of item {wrong[0][0]!r} is {wrong[0][1]!r}, which is no class "
+                f"here; there are {', '.join(map(repr, self.classes[:5]))}"
+                f"{', …' if len(self.classes) > 5 else ''}."
+            )
+        known = [(row, place[gold[name]]) for row, name in enumerate(self.items) if name in gold]
+        if not known:
+            raise DataError("No item with a known label was judged; check how items are called.")
+        items, labels = np.array(known, dtype=np.intp).T
+        return replace(self, gold=(items, labels))
+
     def with_predictions(self, predictions: LabelSet) -> "Evidence":
         """The same evidence beside a classifier's beliefs about the same items and classes."""
-        judged = LabelSet(
-            self.items,
-            self.classes,
-            np.full((len(self.items), len(self.classes)), 1 / len(self.classes)),
-        )
-        return replace(self, predictions=align(judged, predictions)[1].probs)
+        found = predictions.take(self.items)
+        one = LabelSet(self.items[:1], self.classes, np.eye(1, len(self.classes)))
+        align(one, found)  # refuses other classes
+        columns = [found.classes.index(name) for name in self.classes]
+        return replace(self, predictions=found.probs[:, columns])
 
 
 def evidence_of_votes(votes: Votes) -> Evidence:
@@ -86,7 +159,7 @@ def evidence_of_votes(votes: Votes) -> Evidence:
     key *= len(classes.names)
     key += classes.rank[votes.label]
     key.sort()
-    label = key % len(classes.names)
+    label = (key % len(classes.names)).astype(np.int32)
     key //= len(classes.names)
     who = key % wide
     key //= wide
@@ -133,6 +206,8 @@ def sum_by(
     group: NDArray[np.integer[Any]], values: NDArray[np.float64], groups: int
 ) -> NDArray[np.float64]:
     """Sum of the values of each group, shape (groups,)."""
+    if values.strides == (0,) and len(values):  # one value for all: nothing to write out
+        return np.bincount(group, minlength=groups) * values[0]
     return np.asarray(np.bincount(group, weights=values, minlength=groups), dtype=np.float64)
 
 
@@ -187,7 +262,7 @@ def _sorted_judgments(key: Codes, probs: NDArray[np.float64], said: NDArray[np.i
 
 def _evidence(
     names: tuple[_Names, _Names, _Names],
-    codes: tuple[Codes, Codes, Codes],
+    codes: tuple[Codes, Codes, Codes | SmallCodes],
     judgment: Codes | None,
     provenance: Provenance,
 ) -> Evidence:
@@ -205,13 +280,14 @@ def _evidence(
         items=items.names,
         annotators=annotators.names,
         classes=classes.names,
-        item=item,
+        item=item.astype(np.int32),
         person=who,
-        label=label,
+        label=label.astype(np.int32),
         mass=np.broadcast_to(np.float64(1), len(item)),
         people=len(annotators.names) + strangers,
         item_order=items.order,
         annotator_order=annotators.order,
         class_order=classes.rank,
+        weight=np.ones(len(annotators.names) + strangers),
         provenance=provenance,
     )

@@ -18,6 +18,9 @@ from sfumato.labels.aggregate.result import Fit
 PRIOR_MEAN = 1.0
 """Mean of the normal priors of α and β, and where both start."""
 
+LEAST_MARGIN = -700.0
+"""Below this a vote is wrong for certain, and exp(-margin) would no longer be a number."""
+
 GRADIENT_TOLERANCE = 1e-2
 """When the conjugate gradients of one iteration stop: largest component of the gradient."""
 
@@ -69,35 +72,31 @@ class _State:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """Votes, ready for the two steps."""
+    """Votes, ready for the two steps; entries ascend by item."""
 
-    item: Codes
-    person: Codes
-    cell: Codes
+    evidence: Evidence
     votes: NDArray[np.float64]  # (entries,), the weight of each
-    people: int
-    shape: tuple[int, int]  # items, classes
+    first: Codes  # (items,), the first entry of each
+    work: NDArray[np.float64]  # (4, entries): used again at every step, as fresh memory is slow
 
     @classmethod
     def of(cls, evidence: Evidence, weight: NDArray[np.float64]) -> "_Model":
-        return cls(
-            item=evidence.item,
-            person=evidence.person,
-            cell=evidence.cell,
-            votes=evidence.mass * weight[evidence.person],
-            people=evidence.people,
-            shape=(len(evidence.items), len(evidence.classes)),
-        )
+        votes = evidence.votes(weight)
+        first = np.searchsorted(evidence.item, np.arange(len(evidence.items)))
+        return cls(evidence, votes, first, np.empty((4, len(votes))))
 
     def posterior(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Log-likelihood plus log-prior, and P(t | votes)."""
-        margin = self._margin(parameters)
+        people, (items, classes) = self.evidence.people, self.shape
+        margin = parameters[self.evidence.person]
+        margin *= np.exp(parameters[people:])[self.evidence.item]
         # log P(right) - log P(one wrong label) = margin + log(K - 1), in the voted class only
-        log_others = np.log(max(self.shape[1] - 1, 1))
-        odds = sum_by(self.cell, self.votes * (margin + log_others), self.shape[0] * self.shape[1])
-        log_likelihood, posterior = posterior_of(odds.reshape(self.shape))
+        log_others = np.log(max(classes - 1, 1))
+        odds = sum_by(self.evidence.cell, self.votes * (margin + log_others), items * classes)
+        log_joint = self.evidence.rule_out(odds.reshape(self.shape))
+        log_likelihood, posterior = posterior_of(log_joint)
         common = -(self.votes * (np.logaddexp(0, margin) + log_others)).sum()
-        common -= self.shape[0] * np.log(self.shape[1])  # every class is as probable beforehand
+        common -= items * np.log(classes)  # every class is as probable beforehand
         prior = -0.5 * ((parameters - PRIOR_MEAN) ** 2 + np.log(2 * np.pi)).sum()
         return float(log_likelihood + common + prior), posterior
 
@@ -106,23 +105,37 @@ class _Model:
     ) -> tuple[float, NDArray[np.float64]]:
         """Minus the expected log-joint (without its constants), and its gradient.
 
-        ``right`` is the posterior probability of each vote's class; with margin m = α exp(β) a
-        vote contributes right·m - log(1 + exp m).
+        ``right`` is each vote's weight times the posterior probability of its class; with margin
+        m = α exp(β) a vote v contributes right·m - v·log(1 + exp m).
         """
-        ease = np.exp(parameters[self.people :])[self.item]
-        margin = parameters[self.person] * ease
-        small = np.exp(-np.abs(margin))
-        softplus = np.maximum(margin, 0) + np.log1p(small)
-        sigma = np.where(margin >= 0, 1, small) / (1 + small)
+        margin, held, small, pull = self.work
+        each = self._ease(parameters)
+        np.take(parameters, self.evidence.person, out=margin, mode="clip")
+        margin *= each
+        np.maximum(margin, LEAST_MARGIN, out=held)  # log(1 + exp m) = m + log(1 + exp -m)
+        np.negative(held, out=small)
+        np.exp(small, out=small)
+        np.log1p(small, out=pull)
         off = parameters - PRIOR_MEAN
-        value = (self.votes * (right * margin - softplus)).sum() - 0.5 * (off * off).sum()
-        pull = self.votes * (right - sigma)
-        by_person = sum_by(self.person, pull * ease, self.people)
-        by_item = sum_by(self.item, pull * margin, self.shape[0])
+        value = right @ margin - self.votes @ held - self.votes @ pull - 0.5 * (off @ off)
+        small += 1
+        np.divide(self.votes, small, out=small)  # v σ(m)
+        np.subtract(right, small, out=pull)
+        margin *= pull
+        pull *= each
+        by_person = sum_by(self.evidence.person, pull, self.evidence.people)
+        by_item = np.add.reduceat(margin, self.first)
         return -float(value), off - np.concatenate([by_person, by_item])
 
-    def _margin(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        return parameters[self.person] * np.exp(parameters[self.people :])[self.item]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Items and classes."""
+        return len(self.evidence.items), len(self.evidence.classes)
+
+    def _ease(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """exp β of each entry's item."""
+        length = np.diff(self.first, append=len(self.votes))
+        return np.repeat(np.exp(parameters[self.evidence.people :]), length)
 
 
 def _climb(
@@ -145,7 +158,7 @@ def _climb(
         parameters = minimize(
             model.loss,
             parameters,
-            args=(posterior.ravel()[model.cell],),
+            args=(model.votes * posterior.ravel()[model.evidence.cell],),
             method="CG",
             jac=True,
             tol=GRADIENT_TOLERANCE,

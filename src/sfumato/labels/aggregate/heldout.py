@@ -22,8 +22,8 @@ from sfumato.provenance import Step
 FLOOR = 1e-3
 """Least probability that a judgment is coded with: one impossible answer costs 6.9 nats, not ∞."""
 
-NAMED = "dawid-skene-next (named annotator)"
-"""The row in which Dawid–Skene's prediction knows who is going to answer."""
+OF_PERSON = " (named annotator)"
+"""Behind the name of an aggregator whose prediction knows who is going to answer."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ def held_out_log_loss(
     for name in names:
         find(AGGREGATORS, name, what="aggregator")
     losses: dict[str, list[float]] = {}
-    for _ in range(splits):
-        out = _held_out(crowd, share, rng)
-        for name, loss in _score_split(crowd, out, names, predictions, rng):
+    for own in rng.spawn(splits):  # so that no split depends on what aggregators draw
+        out = _held_out(crowd, share, own)
+        for name, loss in _score_split(crowd, out, names, predictions, own):
             losses.setdefault(name, []).append(loss)
     return [
         HeldOutLoss(
             aggregator=name,
-            estimand=AGGREGATORS[name.removesuffix(" (named annotator)")].estimand,
+            estimand=AGGREGATORS[name.removesuffix(OF_PERSON)].estimand,
             log_loss=float(np.mean(values)),
             low=min(values),
             high=max(values),
@@ -86,16 +86,19 @@ def _score_split(
     kept = crowd.take(~out, Step("hold out judgments", {"held_out": int(out.sum())}))
     for name in names:
         reads = AGGREGATORS[name].reads
-        given = predictions if reads == "votes and predictions" else None
+        given = predictions if "predictions" in reads else None
         result = aggregate(kept, name, rng=rng, predictions=given)
         row = _rows_of(crowd, result)[crowd.item]
         scored = out & (row >= 0)  # an item whose kept judgments all tie casts no vote
         yield name, _log_loss(crowd, scored, result.labels.probs[row[scored]])
+        if name == "habits":
+            person = _annotators_of(crowd, result)[crowd.annotator[scored]]
+            yield f"{name}{OF_PERSON}", _log_loss(crowd, scored, _own(result, row[scored], person))
         if name == "dawid-skene-next":
             beliefs = aggregate(kept, "dawid-skene", rng=rng).labels.probs
             person = _annotators_of(crowd, result)[crowd.annotator[scored]]
             own = _next_of(result, beliefs, row[scored], person)
-            yield NAMED, _log_loss(crowd, scored, own)
+            yield f"{name}{OF_PERSON}", _log_loss(crowd, scored, own)
 
 
 def _held_out(crowd: CrowdLabels, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -141,8 +144,26 @@ def _next_of(
     result: Aggregation, beliefs: NDArray[np.float64], row: Codes, person: Codes
 ) -> NDArray[np.float64]:
     """What each person would say of each item; people's answer for who was never seen."""
-    assert result.confusion is not None
-    own = np.zeros((len(row), beliefs.shape[1]))
-    for true, belief in enumerate(beliefs.T):  # a class at a time: no (judgments, classes, classes)
-        own += belief[row, None] * result.confusion[person, true]
-    return np.where(person[:, None] >= 0, own, result.labels.probs[row])
+    assert result.confusions is not None
+    own = result.labels.probs[row].copy()
+    order = np.argsort(person, kind="stable")
+    ends = np.searchsorted(person[order], np.arange(len(result.annotators) + 1))
+    for place in range(len(result.annotators)):
+        theirs = order[ends[place] : ends[place + 1]]
+        if len(theirs):
+            own[theirs] = beliefs[row[theirs]] @ result.confusions(place)
+    return own
+
+
+def _own(result: Aggregation, row: Codes, person: Codes) -> NDArray[np.float64]:
+    """What each person would say by their own habits; people's answer for who was never seen."""
+    assert result.types is not None and result.habits is not None
+    own = np.empty((len(row), result.habits.shape[2]))
+    for who in np.unique(person):
+        mine = person == who
+        own[mine] = (
+            result.types[row[mine]] @ result.habits[who]
+            if who >= 0
+            else result.labels.probs[row[mine]]
+        )
+    return own

@@ -6,6 +6,7 @@ priors Beta(½, ½) on θ and Dirichlet(10) on ξ, in logarithms throughout.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,19 @@ from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.pools import agreement_with_others
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
+from sfumato.names import format_count
 
 TRYING_PRIOR = 0.5
 """Both parameters of the Beta prior on θ."""
 
 STRATEGY_PRIOR = 10.0
 """The parameter, for each class, of the Dirichlet prior on ξ."""
+
+END = 0.01
+"""So near to 0 or 1 the expected share of answers that somebody looked for is at an end."""
+
+MANY = 0.2
+"""The share of votes by such people from which on it is told."""
 
 
 def mace(
@@ -51,10 +59,31 @@ def mace(
         best.posterior,
         bootstrap(refit, evidence.people),
         quality=trying,
-        confusion=_confusion(trying, strategy),
+        confusion=partial(_confusion, trying, strategy),
         trace=best.trace,
         converged=best.converged,
         fitted={"bound_of_each_start": [end.trace[-1] for end in ends]},
+        remarks=_remarks(evidence, best.beliefs.tried),
+    )
+
+
+def _remarks(evidence: Evidence, tried: NDArray[np.float64]) -> tuple[str, ...]:
+    """Where many votes are by people whom the fit takes to never, or always, look."""
+    given = sum_by(evidence.person, evidence.votes(evidence.each_person_once()), evidence.people)
+    ends = {"never": tried / given < END, "always": tried / given > 1 - END}
+    votes = {word: float(given[at].sum() / given.sum()) for word, at in ends.items()}
+    if sum(votes.values()) < MANY:
+        return ()
+    told = " and ".join(
+        f"{format_count(int(at.sum()), 'person', 'people')} with {votes[word]:.1%} of the votes "
+        f"{word} look"
+        for word, at in ends.items()
+        if at.any()
+    )
+    return (
+        f"mace ended at an end point: it takes it that {told} before they answer (an expected "
+        f"share of looks below {END:g} or above {1 - END:g}). The votes of the former count for "
+        "nothing, those of the latter are taken as proof; compare with dawid-skene.",
     )
 
 
@@ -95,15 +124,15 @@ class _Model:
     answer: Codes  # place of each vote among people by classes
     votes: NDArray[np.float64]  # (entries,), the weight of each
     given: NDArray[np.float64]  # (people, classes), sum of votes
-    items: int
+    evidence: Evidence
 
     @classmethod
     def of(cls, evidence: Evidence, weight: NDArray[np.float64]) -> "_Model":
         answer = evidence.person * len(evidence.classes) + evidence.label
-        votes = evidence.mass * weight[evidence.person]
+        votes = evidence.votes(weight)
         shape = evidence.people, len(evidence.classes)
         given = sum_by(answer, votes, shape[0] * shape[1]).reshape(shape)
-        return cls(evidence.cell, answer, votes, given, len(evidence.items))
+        return cls(evidence.cell, answer, votes, given, evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +147,13 @@ def _climb(model: _Model, beliefs: _Beliefs, iterations: int, tolerance: float) 
     people, classes = model.given.shape
     trace: list[float] = []
     converged = False
-    posterior = np.empty((model.items, classes))
+    posterior = np.empty((len(model.evidence.items), classes))
     while not converged and len(trace) < iterations:
         log_try, log_blind = beliefs.log_parameters()
         odds = np.logaddexp(0, log_try - log_blind)  # log of (try or blind) over (blind)
         own = sum_by(model.cell, model.votes * odds.ravel()[model.answer], posterior.size)
-        log_likelihood, posterior = posterior_of(own.reshape(posterior.shape) - np.log(classes))
+        log_joint = own.reshape(posterior.shape) - np.log(classes)
+        log_likelihood, posterior = posterior_of(model.evidence.rule_out(log_joint))
         bound = log_likelihood + float((model.given * log_blind).sum()) - beliefs.divergence()
         trace.append(bound)
         converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * model.given.sum()
@@ -176,7 +206,9 @@ def _dirichlet_divergence(parameters: NDArray[np.float64], prior: float) -> floa
     return float((normalisers - prior_normaliser + ((parameters - prior) * logs).sum(axis=1)).sum())
 
 
-def _confusion(trying: NDArray[np.float64], strategy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[person, true, said] = θ [said = true] + (1 - θ) ξ[said]."""
-    knows = trying[:, None, None] * np.eye(strategy.shape[1])
-    return knows + (1 - trying)[:, None, None] * strategy[:, None, :]
+def _confusion(
+    trying: NDArray[np.float64], strategy: NDArray[np.float64], person: int
+) -> NDArray[np.float64]:
+    """[true, said] = θ [said = true] + (1 - θ) ξ[said]."""
+    knows = trying[person] * np.eye(strategy.shape[1])
+    return knows + (1 - trying[person]) * strategy[person]

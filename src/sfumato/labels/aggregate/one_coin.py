@@ -10,12 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.labels.aggregate.dawid_skene import FLOOR
+from sfumato.labels.aggregate.answers import FLOOR
 from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap
 from sfumato.labels.aggregate.posterior import posterior_of
 from sfumato.labels.aggregate.result import Fit
-from sfumato.labels.aggregate.shares import normalise_rows
+from sfumato.labels.aggregate.shares import share_agreed, winners
+
+FAR = 0.05
+"""So much less agreement with the votes than the majority's is told."""
 
 
 def one_coin(
@@ -39,6 +42,21 @@ def one_coin(
         trace=state.trace,
         converged=state.converged,
         fitted={"class_shares": dict(zip(evidence.classes, shares.tolist(), strict=True))},
+        remarks=_remarks(evidence, state.posterior),
+    )
+
+
+def _remarks(evidence: Evidence, posterior: NDArray[np.float64]) -> tuple[str, ...]:
+    """Where a few people who agree with each other have outvoted everybody else."""
+    counts = evidence.table(evidence.each_person_once())
+    agreed, most = (share_agreed(counts, winners(table)) for table in (posterior, counts))
+    if most - agreed <= FAR or evidence.gold is not None:  # known labels may outvote people
+        return ()
+    other = (winners(posterior) * winners(counts)).sum(axis=1) == 0
+    return (
+        f"one-coin agrees with {agreed:.1%} of the votes, the majority with {most:.1%}, and it "
+        f"contradicts the majority on {int(other.sum()):,} of {len(other):,} items: one skill per "
+        "person may not fit these answers. Compare with dawid-skene or majority.",
     )
 
 
@@ -53,8 +71,8 @@ class _State:
 def _climb(
     evidence: Evidence, weight: NDArray[np.float64], iterations: int, tolerance: float
 ) -> _State:
-    posterior = normalise_rows(evidence.table(weight))
-    votes = weight[evidence.person]
+    posterior = evidence.start(weight)
+    votes = evidence.votes(weight)
     given = sum_by(evidence.person, votes, evidence.people)
     work = np.empty_like(votes)  # one place for what each vote needs, used again and again
     skill = _right_votes(evidence, posterior, votes, work) / given
@@ -66,7 +84,8 @@ def _climb(
         work *= votes
         odds = sum_by(evidence.cell, work, posterior.size)
         log_shares = np.log(np.maximum(posterior.mean(axis=0), FLOOR))
-        log_likelihood, posterior = posterior_of(odds.reshape(posterior.shape) + log_shares)
+        log_joint = evidence.rule_out(odds.reshape(posterior.shape) + log_shares)
+        log_likelihood, posterior = posterior_of(log_joint)
         trace.append(log_likelihood + float(given @ wrong))  # what all classes have in common
         converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * float(given.sum())
         skill = _right_votes(evidence, posterior, votes, work) / given

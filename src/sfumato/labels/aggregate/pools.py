@@ -1,7 +1,5 @@
 """From distributions and a weight for each annotator to one pooled distribution per item."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,29 +10,17 @@ from sfumato.labels.aggregate.result import Fit
 from sfumato.labels.aggregate.shares import normalise_rows
 
 
-def linear_pool(
-    evidence: Evidence, *, rng: np.random.Generator, weights: Mapping[str, float] | None
-) -> Fit:
-    """Weighted average, P = Σ w_m p_m / Σ w_m; without ``weights`` it is the mean.
-
-    ``weights`` go by annotator; who is not named in them weighs 1.
-    """
-    given = _weights(evidence, weights)
+def linear_pool(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
+    """Weighted average, P = Σ w_m p_m / Σ w_m; without given weights it is the mean."""
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalise_rows(evidence.table(given * weight))
+        return normalise_rows(evidence.table(weight))
 
     probs = refit(evidence.each_person_once())
-    return Fit(probs, bootstrap(refit, evidence.people), quality=given[: len(evidence.annotators)])
+    return Fit(probs, bootstrap(refit, evidence.people), quality=evidence.weight)
 
 
-def log_pool(
-    evidence: Evidence,
-    *,
-    rng: np.random.Generator,
-    weights: Mapping[str, float] | None,
-    floor: float,
-) -> Fit:
+def log_pool(evidence: Evidence, *, rng: np.random.Generator, floor: float) -> Fit:
     """Weighted geometric mean, P ∝ Π max(p_m, floor)^(w_m / Σ w).
 
     Without the floor a single zero would veto a class. A class to which all of an
@@ -44,21 +30,20 @@ def log_pool(
         raise DataError(
             f"The floor of the logarithmic pool is {floor}; it must be between 0 and 1."
         )
-    given = _weights(evidence, weights)
     # log max(p, floor) = log floor + rise; the first part is the same for every class
     rise = np.log(np.maximum(evidence.mass, floor)) - np.log(floor)
     shape = len(evidence.items), len(evidence.classes)
     possible = evidence.table(evidence.each_person_once()) > 0
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        person = (given * weight)[evidence.person]
+        person = (evidence.weight * weight)[evidence.person]
         rises = sum_by(evidence.cell, person * rise, possible.size).reshape(shape)
         share = sum_by(evidence.item, person * evidence.mass, shape[0])[:, None]
         log_probs = np.where(possible, rises / share, -np.inf)
         return normalise_rows(np.exp(log_probs - log_probs.max(axis=1, keepdims=True)))
 
     probs = refit(evidence.each_person_once())
-    return Fit(probs, bootstrap(refit, evidence.people), quality=given[: len(evidence.annotators)])
+    return Fit(probs, bootstrap(refit, evidence.people), quality=evidence.weight)
 
 
 def skill_weighted_pool(evidence: Evidence, *, rng: np.random.Generator, prior_pairs: float) -> Fit:
@@ -84,27 +69,18 @@ def skill_weighted_pool(evidence: Evidence, *, rng: np.random.Generator, prior_p
 
 
 def agreement_with_others(
-    evidence: Evidence, weight: NDArray[np.float64]
+    evidence: Evidence, weight: NDArray[np.float64], table: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each person, the agreement with others summed over pairs of answers, and the pairs.
 
     For votes an answer's agreement with the n - 1 others is (votes for it - 1) / (n - 1).
+    ``table`` is the evidence's, where it is known.
     """
-    own = weight[evidence.person]
-    table = evidence.table(weight)
-    same = table.ravel()[evidence.cell] - own * evidence.mass
-    anybody = table.sum(axis=1)[evidence.item] - own
-    agreed = sum_by(evidence.person, evidence.mass * same, evidence.people)
-    pairs = sum_by(evidence.person, evidence.mass * anybody, evidence.people)
+    table = evidence.table(weight) if table is None else table
+    same = table.ravel()[evidence.cell]
+    same -= evidence.votes(weight)
+    agreed = sum_by(evidence.person, evidence.times_mass(same), evidence.people)
+    anybody = table.sum(axis=1)[evidence.item]
+    anybody -= (weight * evidence.weight)[evidence.person]
+    pairs = sum_by(evidence.person, evidence.times_mass(anybody), evidence.people)
     return np.maximum(agreed, 0), np.maximum(pairs, 0)  # rounding must not make them negative
-
-
-def _weights(evidence: Evidence, weights: Mapping[str, float] | None) -> NDArray[np.float64]:
-    given = evidence.each_person_once()
-    for name, weight in (weights or {}).items():
-        if name not in evidence.annotators:
-            raise DataError(f"A weight is given for {name!r}, who judged nothing here.")
-        if not (np.isfinite(weight) and weight > 0):
-            raise DataError(f"The weight of {name!r} is {weight}; it must be a number above zero.")
-        given[evidence.annotators.index(name)] = weight
-    return given

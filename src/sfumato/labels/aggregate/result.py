@@ -8,11 +8,13 @@ is then a bad description of people. Every result here carries its ``Estimand``.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Setting
 
@@ -21,6 +23,13 @@ Estimand = Literal["what people say", "which label is true"]
 
 IntervalKind = Literal["posterior", "bootstrap over annotators"]
 """Where an interval comes from."""
+
+
+ConfusionOf = Callable[[int], NDArray[np.float64]]
+"""From the row of a person to their matrix ``[true, said]``."""
+
+MOST_CONFUSIONS = 2**27
+"""So many numbers (1 GB) the confusion matrices of all annotators may have together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +54,14 @@ class Aggregation:
     """Who judged anything, in the order of the crowd's annotators: the rows of ``confusion``."""
     quality: Mapping[str, float] | None = None
     """One number per annotator, higher is better; the aggregator's ``about`` says what it is."""
-    confusion: NDArray[np.float64] | None = None
-    """``[annotator, true, said]``: how probable an answer is, given the true label."""
+    confusions: ConfusionOf | None = None
+    """From the row of an annotator to their matrix; ``confusion_of`` takes the name."""
     difficulty: NDArray[np.float64] | None = None
     """One number per item, higher is harder (GLAD's exp(-β)); None where none is estimated."""
+    types: NDArray[np.float64] | None = None
+    """``[item, type]``: how probable each hidden type is (habits); None for other aggregators."""
+    habits: NDArray[np.float64] | None = None
+    """``[annotator, type, said]``: how probable an answer is to an item of a type."""
     trace: tuple[float, ...] = ()
     """Log-likelihood, or what else the method climbs, before each iteration; may be empty."""
     converged: bool = True
@@ -57,6 +70,38 @@ class Aggregation:
     """None unless it was asked for."""
     fitted: Mapping[str, Setting] = field(default_factory=dict)
     """Other numbers that were estimated, such as the prior; also in the provenance."""
+    remarks: tuple[str, ...] = ()
+    """Sentences with numbers where the result is likely to mislead."""
+
+    def confusion_of(self, annotator: str) -> NDArray[np.float64]:
+        """``[true, said]``: how probable each answer of one annotator is, given the true label."""
+        if self.confusions is None:
+            raise DataError("This aggregator estimates no confusion matrices.")
+        if annotator not in self.annotators:
+            raise DataError(f"No annotator is called {annotator!r}.")
+        return self.confusions(self.annotators.index(annotator))
+
+    def answers_of(self, annotator: str) -> NDArray[np.float64]:
+        """``[item, class]``: what one annotator would say of each item, also of those not seen."""
+        if self.types is None or self.habits is None:
+            raise DataError("This aggregator learns no habits of annotators; 'habits' does.")
+        if annotator not in self.annotators:
+            raise DataError(f"No annotator is called {annotator!r}.")
+        said: NDArray[np.float64] = self.types @ self.habits[self.annotators.index(annotator)]
+        return said
+
+    @cached_property
+    def confusion(self) -> NDArray[np.float64] | None:
+        """``[annotator, true, said]``, everybody's; None where none are estimated."""
+        if self.confusions is None:
+            return None
+        people, classes = len(self.annotators), len(self.labels.classes)
+        if people * classes**2 > MOST_CONFUSIONS:
+            raise DataError(
+                f"The confusion matrices of {people:,} annotators over {classes:,} classes would "
+                f"take {people * classes**2 * 8 / 1e9:.1f} GB; ask for one by confusion_of."
+            )
+        return np.stack([self.confusions(row) for row in range(people)])
 
 
 IntervalMaker = Callable[[float, int, np.random.Generator], ProbabilityIntervals]
@@ -70,8 +115,11 @@ class Fit:
     probs: NDArray[np.float64]  # (items, classes)
     interval: IntervalMaker
     quality: NDArray[np.float64] | None = None  # (annotators,)
-    confusion: NDArray[np.float64] | None = None  # (annotators, true, said)
+    confusion: ConfusionOf | None = None
     difficulty: NDArray[np.float64] | None = None  # (items,)
+    types: NDArray[np.float64] | None = None  # (items, types)
+    habits: NDArray[np.float64] | None = None  # (annotators, types, classes)
     trace: tuple[float, ...] = ()
     converged: bool = True
     fitted: Mapping[str, Setting] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()

@@ -1,5 +1,7 @@
 """From judgments to plain shares: averages, vote shares and the majority."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, assert_never, get_args
 
 import numpy as np
@@ -10,10 +12,10 @@ from sfumato.labels.aggregate.evidence import Evidence, sum_by
 from sfumato.labels.aggregate.intervals import bootstrap, shares_posterior
 from sfumato.labels.aggregate.result import Fit
 
-Ties = Literal["share", "common", "random"]
+Ties = Literal["share", "common", "random", "first"]
 """What happens when several classes have most votes: they *share* the probability equally; it
-goes to the one that is more *common* over all items (those equally common share it); or to one
-at *random*."""
+goes to the one that is more *common* over all items (those equally common share it); to one at
+*random*; or to the *first* by name, as crowd-kit gives weighted votes."""
 
 
 def normalise_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,20 +40,40 @@ def vote_shares(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
 
 def majority(evidence: Evidence, *, rng: np.random.Generator, ties: str) -> Fit:
     """The class with most votes; quality is the share of a person's votes that is with it."""
-    rule = _tie_rule(ties)
-    luck = rng.random((len(evidence.items), len(evidence.classes)))
+    pick = winners_by(evidence, ties, rng)
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _winners(evidence.table(weight), rule, luck)
+        return pick(evidence.table(weight))
 
     probs = refit(evidence.each_person_once())
     return Fit(probs, bootstrap(refit, evidence.people), quality=agreement_with(probs, evidence))
 
 
+def winners_by(
+    evidence: Evidence, ties: str, rng: np.random.Generator
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """From votes for each item and class to the class with most, by a rule for ties."""
+    rule = _tie_rule(ties)
+    shape = len(evidence.items), len(evidence.classes)
+    luck = rng.random(shape) if rule == "random" else np.empty(0)
+    return partial(_winners, ties=rule, luck=luck)
+
+
+def winners(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The class with most in each row; several share it."""
+    return normalise_rows((table == table.max(axis=1, keepdims=True)).astype(np.float64))
+
+
+def share_agreed(counts: NDArray[np.float64], probs: NDArray[np.float64]) -> float:
+    """The share of all votes that is with ``probs``."""
+    return float((counts * probs).sum() / counts.sum())
+
+
 def agreement_with(probs: NDArray[np.float64], evidence: Evidence) -> NDArray[np.float64]:
     """For each annotator, the mean probability that ``probs`` give to what they said."""
+    each = evidence.times_mass(probs.ravel()[evidence.cell])
+    right = sum_by(evidence.person, each, evidence.people)
     given = sum_by(evidence.person, evidence.mass, evidence.people)
-    right = sum_by(evidence.person, evidence.mass * probs.ravel()[evidence.cell], evidence.people)
     return (right / given)[: len(evidence.annotators)]
 
 
@@ -75,6 +97,8 @@ def _winners(
             best = best_among(best, np.broadcast_to(counts.sum(axis=0), counts.shape))
         case "random":
             best = best_among(best, luck)
+        case "first":
+            best = best_among(best, np.broadcast_to(-np.arange(counts.shape[1]), counts.shape))
         case _:
             assert_never(ties)
     return normalise_rows(best.astype(np.float64))

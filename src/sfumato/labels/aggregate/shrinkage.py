@@ -7,7 +7,7 @@ its distribution given its own votes. The more people disagree elsewhere, the st
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -53,6 +53,34 @@ def shrunk_shares(
     has seen that many votes like everybody's before it sees any of its own.
     """
     counts = evidence.table(evidence.each_person_once())
+    prior = fit_mixture(
+        counts, iterations=iterations, tolerance=tolerance, pseudo_votes=pseudo_votes
+    )
+    belonging = _belonging(_Steps.of(counts), prior)[1]
+    return Fit(
+        _posterior_mean(counts, prior, belonging),
+        partial(_interval, counts, prior, belonging),
+        trace=prior.trace,
+        converged=prior.converged,
+        fitted={"prior": _describe(evidence.classes, prior)},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletMixture:
+    """A mixture of Dirichlet distributions, one component per class, and how it was fitted."""
+
+    alpha: NDArray[np.float64]  # (components, classes)
+    weight: NDArray[np.float64]  # (components,)
+    overall: NDArray[np.float64]  # (classes,), the shares over all items
+    trace: tuple[float, ...] = ()
+    converged: bool = False
+
+
+def fit_mixture(
+    counts: NDArray[np.float64], *, iterations: int, tolerance: float, pseudo_votes: float
+) -> DirichletMixture:
+    """The mixture that makes the votes of all items most probable (empirical Bayes)."""
     steps = _Steps.of(counts)
     prior = _start(counts)
     trace: list[float] = []
@@ -62,21 +90,7 @@ def shrunk_shares(
         trace.append(log_likelihood + _log_prior(prior, pseudo_votes))
         converged = len(trace) > 1 and trace[-1] - trace[-2] < tolerance * counts.sum()
         prior = _better(steps, prior, belonging, pseudo_votes)
-    belonging = _belonging(steps, prior)[1]
-    return Fit(
-        _posterior_mean(counts, prior, belonging),
-        partial(_interval, counts, prior, belonging),
-        trace=tuple(trace),
-        converged=converged,
-        fitted={"prior": _describe(evidence.classes, prior)},
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Prior:
-    alpha: NDArray[np.float64]  # (components, classes)
-    weight: NDArray[np.float64]  # (components,)
-    overall: NDArray[np.float64]  # (classes,), the shares over all items
+    return replace(prior, trace=tuple(trace), converged=converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +122,13 @@ def _stairs(counts: NDArray[np.float64], height: int) -> csr_array:
     return csr_array((np.ones(len(column)), column.astype(np.int32), ends), shape=shape)
 
 
-def _start(counts: NDArray[np.float64]) -> _Prior:
+def _start(counts: NDArray[np.float64]) -> DirichletMixture:
     classes = counts.shape[1]
     overall = (counts.sum(axis=0) + 1) / (counts.sum() + classes)
-    return _Prior(np.eye(classes) + 0.1, overall, overall)
+    return DirichletMixture(np.eye(classes) + 0.1, overall, overall)
 
 
-def _belonging(steps: _Steps, prior: _Prior) -> tuple[float, NDArray[np.float64]]:
+def _belonging(steps: _Steps, prior: DirichletMixture) -> tuple[float, NDArray[np.float64]]:
     """Log-likelihood of all votes, and how probable each component is for each item."""
     own = np.log(prior.alpha[:, :, None] + np.arange(steps.height))  # (components, classes, height)
     total = np.log(prior.alpha.sum(axis=1)[:, None] + np.arange(steps.tallest))
@@ -122,14 +136,14 @@ def _belonging(steps: _Steps, prior: _Prior) -> tuple[float, NDArray[np.float64]
     return posterior_of(joint)
 
 
-def _log_prior(prior: _Prior, pseudo_votes: float) -> float:
+def _log_prior(prior: DirichletMixture, pseudo_votes: float) -> float:
     means = np.log(normalise_rows(prior.alpha)) @ prior.overall
     return float(pseudo_votes * (means.sum() + np.log(prior.weight).mean()))
 
 
 def _better(
-    steps: _Steps, prior: _Prior, belonging: NDArray[np.float64], pseudo_votes: float
-) -> _Prior:
+    steps: _Steps, prior: DirichletMixture, belonging: NDArray[np.float64], pseudo_votes: float
+) -> DirichletMixture:
     """Minka's fixed point for α (2000), which never lowers the likelihood, and the weights."""
     items, components = belonging.shape
     own = (steps.own.T @ belonging).T.reshape(components, -1, steps.height)
@@ -143,11 +157,11 @@ def _better(
         fall += pseudo_votes / sums
         alpha = np.clip(alpha * rise / fall, LEAST, MOST)
     weight = (belonging.sum(axis=0) + pseudo_votes / components) / (items + pseudo_votes)
-    return _Prior(alpha, weight, prior.overall)
+    return DirichletMixture(alpha, weight, prior.overall)
 
 
 def _posterior_mean(
-    counts: NDArray[np.float64], prior: _Prior, belonging: NDArray[np.float64]
+    counts: NDArray[np.float64], prior: DirichletMixture, belonging: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     size = counts.sum(axis=1, keepdims=True) + prior.alpha.sum(axis=1)  # (items, components)
     share = belonging / size
@@ -156,15 +170,28 @@ def _posterior_mean(
 
 def _interval(
     counts: NDArray[np.float64],
-    prior: _Prior,
+    prior: DirichletMixture,
     belonging: NDArray[np.float64],
     level: float,
     replicates: int,
     rng: np.random.Generator,
 ) -> ProbabilityIntervals:
+    return beta_intervals(counts, belonging, lambda item, component: prior.alpha[component], level)
+
+
+Parameters = Callable[[NDArray[np.intp], NDArray[np.intp]], NDArray[np.float64]]
+"""From items and components, both (pairs,), to Dirichlet parameters (pairs, classes)."""
+
+
+def beta_intervals(
+    counts: NDArray[np.float64],
+    belonging: NDArray[np.float64],
+    parameters: Parameters,
+    level: float,
+) -> ProbabilityIntervals:
     """Quantiles of each class's marginal, a mixture of Beta distributions, by bisection."""
     item, component = np.nonzero(belonging > NEGLIGIBLE)
-    first = counts[item] + prior.alpha[component]  # (pairs, classes)
+    first = counts[item] + parameters(item, component)  # (pairs, classes)
     second = first.sum(axis=1, keepdims=True) - first
     weight = belonging[item, component][:, None]
     starts = np.searchsorted(item, np.arange(len(counts)))
@@ -189,7 +216,7 @@ def _bisect(below: Cumulative, shape: tuple[int, ...], target: float) -> NDArray
     return (low + high) / 2
 
 
-def _describe(classes: Sequence[str], prior: _Prior) -> dict[str, Setting]:
+def _describe(classes: Sequence[str], prior: DirichletMixture) -> dict[str, Setting]:
     """For each component: how common it is, how many votes it is worth, its own class's share."""
     strength = prior.alpha.sum(axis=1)
     return {

@@ -14,15 +14,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.coded import encode, natural_order
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import forms, top_two
 from sfumato.labels.build.distances import ClassDistances
-from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.names import find, sorted_names
+from sfumato.labels.labelset import CrowdLabels
+from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step
 
 __all__ = [
     "DEFAULT_GAMMA",
+    "DEFAULT_RECIPE",
     "NONE_OF_THESE",
     "RECIPES",
     "BuiltLabels",
@@ -58,6 +60,8 @@ class BuiltLabels:
 
     crowd: CrowdLabels
     left_out: pl.DataFrame  # item, annotator, answer, reason
+    used: NDArray[np.bool_]
+    """Which of the judgments are in ``crowd``, which keeps their order."""
 
 
 _WITH_TOP = ("choose-one", "top-two", "sliders", "top-class", "sparse", "ranking", "confidence",
@@ -124,6 +128,22 @@ RECIPES: dict[str, LabelRecipe] = {
 }  # fmt: skip
 
 
+DEFAULT_RECIPE: dict[str, str] = {
+    "choose-one": "votes",
+    "top-two": "top2-clamp",
+    "sliders": "sliders",
+    "typicality": "typicality",
+    "yes-no-unsure": "yes-unsure-weighted",
+    "top-class": "sliders",
+    "sparse": "sliders",
+    "likely-set": "likely-set",
+    "ranking": "ranking",
+    "confidence": "confidence",
+    "distribution": "sliders",
+}
+"""The recipe that uses all that a question asks for."""
+
+
 def build(
     judgments: Judgments,
     recipe: str,
@@ -163,10 +183,8 @@ def codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     >>> codes(pl.Series(["10", "9", None]))
     (('9', '10'), array([ 1,  0, -1]))
     """
-    distinct = sorted_names(names.drop_nulls().unique().to_list())
-    places = pl.DataFrame({"name": distinct}, schema={"name": pl.String}).with_row_index("place")
-    found = pl.DataFrame({"name": names}).join(places, on="name", how="left", maintain_order="left")
-    return tuple(distinct), found["place"].cast(pl.Int64).fill_null(NOT_RECORDED).to_numpy()
+    distinct, place = natural_order(encode(names))
+    return distinct, place.astype(np.int64)
 
 
 def _check_kind(judgments: Judgments, name: str, recipe: LabelRecipe) -> None:
@@ -228,12 +246,12 @@ def _gather(
     index = judgments.statements.index
     whole = np.isfinite(rows.sum(axis=1))  # (answers,)
     usable = whole[index]  # (judgments,)
-    table = judgments.table.filter(pl.Series(usable))
+    table = judgments.coded.take(usable)
     if not len(table):
         raise DataError(f"None of the {len(index)} answers states enough for {step.name!r}.")
-    items, item = codes(table["item"])
-    annotators, annotator = codes(table["annotator"])
-    left_out = judgments.table.filter(pl.Series(~usable)).select(
+    items, item = natural_order(table.coded("item"))
+    annotators, annotator = natural_order(table.coded("annotator"))
+    left_out = judgments.decode(np.flatnonzero(~usable)).select(
         "item", "annotator", "answer", reason=pl.lit(f"states too little for {step.name!r}")
     )
     step = Step(step.name, {**step.settings, "left_out": len(left_out)})
@@ -247,4 +265,4 @@ def _gather(
         (*judgments.provenance, *steps[:-1], step),
         said=(np.cumsum(whole) - 1)[index[usable]],
     )
-    return BuiltLabels(crowd, left_out)
+    return BuiltLabels(crowd, left_out, usable)

@@ -92,7 +92,9 @@ def two_choices(judgments: Judgments, rule: Rule = "consistent") -> TwoChoices:
     top1 = np.where(top1 > 0, top1, np.nan)
     top2 = np.where(second >= 0, stated.mass[rows, second], np.nan)
     top2, named, possible = _by_rule(stated, top2, second >= 0, rule)
-    return TwoChoices(first, second, top1, top2, named, possible).take(stated.index)
+    return TwoChoices(first, second, top1, top2, named, possible).take(
+        stated.index.astype(np.int64)
+    )
 
 
 def over_full(choices: TwoChoices) -> NDArray[np.bool_]:

@@ -64,7 +64,9 @@ def gallery(
     """
     found = _shown(check_columns(bars, BARS, what="a gallery"))
     figure = _gallery(found, images, {item: written(item, 24) for item in set(found["item"])})
-    return finish_drawing(name, title, _said(bars), figure=figure, table=found, basis=basis)
+    return finish_drawing(
+        name, title, _said(bars), figure=figure, table=found, basis=basis, per_panel=2
+    )
 
 
 def label_pairs(
@@ -91,7 +93,9 @@ def label_pairs(
     figure = _gallery(found, images, texts)
     extra = pairs.select("item", "group", "distance").unique("item", keep="first")
     table = found.join(extra, on="item", how="left", maintain_order="left")
-    return finish_drawing(name, title, _said(bars), figure=figure, table=table, basis=basis)
+    return finish_drawing(
+        name, title, _said(bars), figure=figure, table=table, basis=basis, per_panel=2
+    )
 
 
 def contact_sheet(
@@ -115,7 +119,7 @@ def contact_sheet(
     )
     for at, item in enumerate(found["item"]):
         picture(figure.add_subplot(grid[at // columns, at % columns]), images, item)
-    return finish_drawing(name, title, "", figure=figure, table=table, basis=basis)
+    return finish_drawing(name, title, "", figure=figure, table=table, basis=basis, per_panel=0)
 
 
 def _shown(found: pl.DataFrame) -> pl.DataFrame:
@@ -250,7 +254,9 @@ def mix_gallery(
         "with, the diamond the mean answer; a dot is an answer, the darker the surer. "
         f"{not_drawn(found, 'perceived')}"
     ).strip()
-    return finish_drawing(name, title, caption, figure=figure, table=found, basis=basis)
+    return finish_drawing(
+        name, title, caption, figure=figure, table=found, basis=basis, per_panel=4
+    )
 
 
 def pair_curves(

@@ -96,13 +96,13 @@ def by_arm(
     row = 0.24 + 0.05 * min(len(known), 8)
     lines = _named_lines(scores, references or {})
     figure, axes = panels(len(parts), height=0.95 + row * len(arms), width=7.2)
-    for at, (one, (_, part)) in enumerate(zip(axes, parts, strict=True)):
+    for one, (_, part) in zip(axes, parts, strict=True):
         for network, mine in groups(part, "network"):
             rows = np.array([arms.index(arm) + shift[network] for arm in mine["arm"]])
             dots(one, mine, rows, known[network])
-        name_rows(one, arms, shown=at % 2 == 0)
+        name_rows(one, arms)
         _hold_against(one, part, references or {}, lines)
-        _say_panel(one, part)
+        _say_panel(one, part, scores)
     legend(figure, known, references=lines)
     caption = f"Each dot is one arm's value. {not_drawn(scores, 'value')}".strip()
     return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis_of(table))
@@ -123,12 +123,12 @@ def by_stratum(
     shift = offsets(list(known))
     row = 0.24 + 0.09 * min(len(known), 12)
     figure, axes = panels(len(parts), height=0.95 + row * len(strata), width=7.2)
-    for at, (one, (_, part)) in enumerate(zip(axes, parts, strict=True)):
+    for one, (_, part) in zip(axes, parts, strict=True):
         for arm, mine in groups(part, "arm"):
             rows = np.array([strata.index(stratum) + shift[arm] for stratum in mine["stratum"]])
             dots(one, mine, rows, known[arm])
-        name_rows(one, labels, shown=at % 2 == 0)
-        _say_panel(one, part)
+        name_rows(one, labels)
+        _say_panel(one, part, scores)
     legend(figure, known)
     caption = f"Each dot is one arm on one stratum. {not_drawn(scores, 'value')}".strip()
     return finish_drawing(name, title, caption, figure=figure, table=table, basis=basis_of(table))
@@ -161,12 +161,12 @@ def leaderboard(
     parts = [(one, part) for one, part in parts if part.height]
     lines = _named_lines(scores, references or {})
     figure, axes = panels(len(parts), height=0.95 + 0.24 * len(names), width=7.2)
-    for at, (one, (_, part)) in enumerate(zip(axes, parts, strict=True)):
+    for one, (_, part) in zip(axes, parts, strict=True):
         rows = np.array([names.index(who) for who in part["who"]], dtype=np.float64)
         dots(one, part, rows, first_style())
-        name_rows(one, names, shown=at == 0, width=36)
+        name_rows(one, names, width=36)
         _hold_against(one, part, references or {}, lines)
-        _say_panel(one, part)
+        _say_panel(one, part, scores)
     legend(figure, {}, references=lines)
     caption = f"Ranked by {metric_words(metric).title}; the best is on top."
     return finish_drawing(name, title, caption, figure=figure, table=wanted, basis=basis_of(wanted))
@@ -188,14 +188,14 @@ def paired_differences(
     shift = offsets(list(known))
     row = 0.26 + 0.06 * min(len(known), 8)
     figure, axes = panels(len(parts), height=0.95 + row * len(pairs), width=7.2)
-    for at, (one, (_, part)) in enumerate(zip(axes, parts, strict=True)):
+    for one, (_, part) in zip(axes, parts, strict=True):
         one.axvline(0, color=INK, linewidth=0.9)
         for network, mine in groups(part, "network"):
             rows = np.array([pairs.index(pair) + shift[network] for pair in mine["pair"]])
             dots(one, mine, rows, known[network])
             _open_where_zero_is_inside(one, mine, rows, known[network].marker)
-        name_rows(one, pairs, shown=at % 2 == 0, width=36)
-        _say_panel(one, part)
+        name_rows(one, pairs, width=36)
+        _say_panel(one, part, found)
     legend(figure, known)
     caption = (
         "First arm minus second, paired. A filled dot: the interval excludes zero; an open dot: "
@@ -291,12 +291,14 @@ def _hold_against(
         reference(axes, at, position=named.index(text))
 
 
-def _say_panel(axes: Axes, part: pl.DataFrame) -> None:
+def _say_panel(axes: Axes, part: pl.DataFrame, whole: pl.DataFrame) -> None:
+    """The metric below, and above what tells the panel from the others."""
     from matplotlib.ticker import MaxNLocator
 
     metric = part["metric"][0]
     axes.set_xlabel(written(metric_words(metric).axis, 60))
-    where = [f"against {part['against'][0]}"] if part["against"][0] else []
+    several = whole["against"].n_unique() > 1
+    where = [f"against {part['against'][0]}"] if several else []
     for column in ("stratum", "network"):
         only = set(part[column])
         if len(only) == 1 and (shown := only.pop()) not in ("", "all"):
@@ -334,7 +336,7 @@ def reliability(
     parts = groups(found, "arm")
     most = max(float(np.nanmax(values(found, "items"), initial=1.0)), 1.0)
     figure, axes = panels(len(parts), columns=COLUMNS, height=2.6)
-    for at, (one, (text, part)) in enumerate(zip(axes, parts, strict=True)):
+    for one, (text, part) in zip(axes, parts, strict=True):
         one.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
         for network, mine in part.group_by("network", maintain_order=True):
             mine = mine.sort("confidence")
@@ -345,7 +347,7 @@ def reliability(
             one.scatter(x, y, s=np.maximum(area, 6), c=colour, marker=marker, alpha=0.85, lw=0)
         heading(one, " · ".join(word for word in (text, alone) if word), width=30)
         one.set_xlabel("mean confidence in the bin")
-        one.set_ylabel("" if at % COLUMNS else "accuracy in the bin")
+        one.set_ylabel("accuracy in the bin")
         one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     legend(figure, known)
     caption = (
@@ -434,7 +436,7 @@ def _grouped(
     place = {one: (at + 0.5) * thick - FILLED / 2 for at, one in enumerate(known)}
     row = 0.22 + 0.11 * min(len(known), 12)
     figure, axes = panels(len(parts), height=0.95 + row * len(names), width=7.2)
-    for at, (one, (text, part)) in enumerate(zip(axes, parts, strict=True)):
+    for one, (text, part) in zip(axes, parts, strict=True):
         for who, mine in part.group_by(series, maintain_order=True):
             at_rows = np.array([names.index(name) + place[str(who[0])] for name in mine[rows]])
             style = known[str(who[0])]
@@ -445,7 +447,7 @@ def _grouped(
                     dots(one, mine, at_rows, style)
                 case _:
                     assert_never(mark)
-        name_rows(one, names, shown=at % 2 == 0)
+        name_rows(one, names)
         heading(one, text)
         one.xaxis.set_major_locator(MaxNLocator(5))
         one.set_xlabel(written(metric_words(part["metric"][0]).axis, 60))

@@ -11,6 +11,7 @@ from sfumato.studies.measures.modes import modes
 from sfumato.studies.measures.rescore import rescore
 from sfumato.studies.measures.trained import (
     arms,
+    constant,
     gains,
     history,
     ladder,
@@ -34,6 +35,7 @@ MEASURES: dict[str, Measure] = {
     "resonance": resonance,
     "wins": wins,
     "references": references,
+    "constant": constant,
     "arms": arms,
     "history": history,
     "tracking": tracking,

@@ -171,6 +171,34 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
     return Findings(found)
 
 
+def constant(data: StudyData, predictions: Predictions) -> Findings:
+    """Cross-entropy of giving every item the mean label of those that were learnt."""
+    if not predictions.runs:
+        return Findings()
+    rng = np.random.default_rng(data.study.seed)
+    found: list[Estimate] = []
+    learnt = {
+        test.part: run.split.train for run in reversed(predictions.runs) for test in run.tests
+    }
+    for (part, against), human in _tested_labels(predictions).items():
+        if against not in data.labels:
+            continue
+        mean = data.labels[against].take(learnt[part]).probs.mean(axis=0)
+        model = LabelSet(human.items, human.classes, np.tile(mean, (len(human), 1)))
+        rows = score_model(
+            human, model, metrics=("cross_entropy",), rng=rng, draws=data.study.draws
+        )
+        found += [
+            replace(
+                row, metric="constant_predictor", part=part, against=against,
+                source=source_text(labels=human.provenance),
+            )
+            for row in rows
+            if (row.metric, row.against) == ("cross_entropy", "people")
+        ]  # fmt: skip
+    return Findings(found)
+
+
 def _tested_labels(predictions: Predictions) -> dict[tuple[str, str], LabelSet]:
     """The labels of every test, with the items of all folds of the first seed."""
     head = predictions.runs[0].key

@@ -95,13 +95,13 @@ def arm_trials(
 
 def whole_seeds(predictions: Predictions, arm: str, venue: Venue) -> dict[int, list[TrainingRun]]:
     """The trainings of an arm that were tested at a venue, of seeds of which no fold failed."""
-    folds = len({run.key.fold for run in predictions.runs})
+
+    def meets(run: TrainingRun) -> bool:
+        return any(test.part == venue.part and venue.against in test.labels for test in run.tests)
+
+    folds = len({run.key.fold for run in predictions.runs if meets(run)})
     tested = {
-        seed: [
-            run
-            for run in runs
-            if any(test.part == venue.part and venue.against in test.labels for test in run.tests)
-        ]
+        seed: [run for run in runs if meets(run)]
         for seed, runs in predictions.of(arm, venue.network).items()
     }
     return {seed: runs for seed, runs in tested.items() if len(runs) == folds}

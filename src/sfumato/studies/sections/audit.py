@@ -81,7 +81,7 @@ def modes(run: RunFolder) -> Section | None:
         metric=HEADLINE, stratum="all", attack="", against=PEOPLE
     )
     told = mode_shift(list(paired), LEARNT_ORIGINAL, LEARNT_VOTE, LEARNT_SOFT)
-    sentences = (Text(finding.text) for finding in told)
+    sentences = (Text(f"{one.text} {one.behind}") for one in told)
     return Section("Softness or a shifted mode?", text, (*sentences, *mode_blocks(run)))
 
 
@@ -204,7 +204,12 @@ def doubt_blocks(results: Results) -> Iterable[Block]:
         yield curves.concentration(results.tables["concentration"], basis)
     signals = results.estimates.filter(metric="spearman")
     if len(signals):
-        yield score_figures.correlation_matrix(correlation_rows(signals), basis)
+        yield Table(
+            "Signals of ambiguity, correlated",
+            correlation_rows(signals),
+            "Spearman's rank correlation of every pair, with its 95 % interval over items.",
+            simulated=results.simulated,
+        )
 
 
 def strata_rows(estimates: Estimates) -> pl.DataFrame:
@@ -520,17 +525,14 @@ def picture_blocks(results: Results) -> Iterable[Block]:
             yield Table(title, results.tables[name].head(ROWS_SHOWN))
 
 
-def leak_cautions(run: RunFolder) -> list[Finding]:
+def leak_cautions(run: RunFolder) -> list[str]:
     """What stands at the top of a report where pictures leaked into the part it is about."""
     leaked = run.estimates.filter(
         metric="leaked_pictures", part="test", against=LEARNT, stratum="all"
     )
     return [
-        Finding(
-            f"{one.value:,.0f} pairs of the same or nearly the same picture lie in the training "
-            f"part and in the part that is reported on ({one.items:,} pictures).",
-            "caution",
-        )
+        f"{one.value:,.0f} pairs of the same or nearly the same picture lie in the training part "
+        f"and in the part that is reported on ({one.items:,} pictures)."
         for one in leaked
         if one.value
     ]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 import polars as pl
@@ -12,11 +11,13 @@ from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
 from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.figures import trade_off
-from sfumato.reporting.page import Block, Origin, Section, Table
-from sfumato.reporting.text import BOTH, interval, number, signed_number
+from sfumato.reporting.page import Block, Origin, Section, Table, score_table
+from sfumato.reporting.text import BOTH, condition_words, number, with_ends
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.claims import JudgedClaim, found_text
+from sfumato.studies.data import ORIGINAL, PEOPLE
 from sfumato.studies.folder import RunFolder
+from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.study import Arm, StudyCurve
 from sfumato.studies.verdicts import counts_text
 
@@ -79,8 +80,11 @@ def scores(run: RunFolder) -> Section | None:
     blocks: list[Block] = []
     known = run.estimates.scores
     trained = Estimates(known.table.filter(pl.col("network") != ""))
-    for against in against_of(trained):
-        blocks += _held_against(run, trained.filter(against=against), against)
+    for at, against in enumerate(against_of(trained)):
+        mine = trained.filter(against=against)
+        if len(clean(mine).filter(metric=DRAWN)):
+            blocks += [*(_drawn_against(run, mine, against) if at == 0 else ())]
+            blocks.append(_tabled_against(run, mine, against))
     if not blocks:
         return None
     text = (
@@ -91,28 +95,22 @@ def scores(run: RunFolder) -> Section | None:
     return Section("How close to people and to labels", text, tuple(blocks))
 
 
-def _held_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Block]:
-    drawn = clean(mine).filter(metric=DRAWN)
-    if not len(drawn):
-        return
+def _drawn_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Block]:
+    """Scores and differences, of the labels that are asked for first; the others are in tables."""
     name = file_name(against)
     yield score_figures.by_arm(
-        drawn.table,
+        clean(mine).filter(metric=DRAWN).table,
         references=reference_lines(run, against),
         name=f"scores-{name}",
         title=f"Against {against}",
     )
-    spoilt = last_steps(mine)
-    if len(spoilt):
-        yield score_figures.by_arm(
-            conditions_shown(spoilt),
-            name=f"spoilt-{name}",
-            title=f"Attacked and corrupted images, against {against}",
-        )
     paired = paired_with_controls(run, against)
     if len(paired):
         yield score_figures.paired_differences(paired.table, name=f"differences-{name}")
-    yield Table(
+
+
+def _tabled_against(run: RunFolder, mine: Estimates, against: str) -> Table:
+    return Table(
         f"Against {against}" + (", next to the paper's numbers" if run.printed else ""),
         scores_table(run, mine),
         caption=_caption(_tabled(mine)),
@@ -158,24 +156,6 @@ def last_steps(estimates: Estimates) -> Estimates:
     return Estimates(table.filter(pl.col("step").is_null() | (pl.col("step") == last)))
 
 
-def conditions_shown(estimates: Estimates) -> pl.DataFrame:
-    """The table with what was done to the images as its stratum, for figures with a panel each."""
-    return Estimates.of(replace(one, stratum=condition_words(one)) for one in estimates).table
-
-
-def condition_words(one: Estimate) -> str:
-    """What was done to the items that a number is about.
-
-    >>> condition_words(Estimate("accuracy", 0.5, attack="fgsm", bound=4.0))
-    'FGSM within 4/255'
-    """
-    if not one.attack:
-        return one.stratum
-    if one.attack in ("fgsm", "pgd"):
-        return f"{one.attack.upper()} within {one.bound:g}/255"
-    return f"{one.attack.replace('_', ' ')}, strength {one.bound:g}"
-
-
 def paired_with_controls(run: RunFolder, against: str) -> Estimates:
     """Every arm minus every control, on untouched items, by the metrics that are drawn."""
     controls = list(run.study.controls)
@@ -199,7 +179,7 @@ def scores_table(run: RunFolder, mine: Estimates) -> pl.DataFrame:
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
     for one in _tabled(mine):
         row = rows.setdefault((one.arm, one.network, condition_words(one)), {})
-        ours = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
+        ours = with_ends(one)
         paper = printed.get((one.arm, one.against, one.stratum, one.attack, one.bound, one.metric))
         row[metric_words(one.metric).title] = f"{ours} | paper {paper}" if paper else ours
     titles = list(dict.fromkeys(title for row in rows.values() for title in row))
@@ -352,7 +332,7 @@ def attacks(run: RunFolder) -> Section | None:
     blocks: list[Block] = []
     found = run.estimates.scores.filter(attack="pgd")
     found = Estimates(found.table.filter(pl.col("step").is_not_null()))
-    for against in against_of(found):
+    for against in against_of(found)[:1]:  # the others go the same way, and are in the tables
         mine = found.filter(against=against)
         bound = pl.col("bound").map_elements("{:g}".format, pl.String)
         rows = mine.table.select(
@@ -378,11 +358,7 @@ def attacks(run: RunFolder) -> Section | None:
 
 
 def confidence(run: RunFolder) -> Section | None:
-    """How sure networks are when they are right, and when they are wrong (S0-35, S0-F3).
-
-    Steps of a ladder are left out: it would be the same figure many times.
-    """
-    steps = {step for steps in run.study.ladders for step in steps}
+    """How sure networks are when they are right, and when they are wrong (S0-35, S0-F3)."""
     found = clean(run.estimates.scores).filter(metric=CONFIDENCE)
     blocks: list[Block] = [
         score_figures.by_arm(
@@ -390,8 +366,7 @@ def confidence(run: RunFolder) -> Section | None:
             name=f"confidence-{file_name(against)}",
             title=f"Right or wrong by {against}",
         )
-        for against in against_of(found)
-        if against not in steps
+        for against in against_of(found)[:1]
     ]
     return Section("How sure, right or wrong", "", tuple(blocks)) if blocks else None
 
@@ -412,11 +387,11 @@ def softness(run: RunFolder) -> Section | None:
     if not crossed or not len(shown):
         return None
     blocks: list[Block] = [
-        Table(
-            f"{metric_words(metric).title.capitalize()}: learnt in rows, tested in columns",
-            _crossed_rows(shown, metric),
-            caption="Means over seeds with 95 % intervals (Student's t).",
-            simulated=bool(shown.table["simulated"].any()),
+        score_table(
+            list(shown.filter(metric=metric)),
+            rows=("arm", "network"),
+            columns="against",
+            title=f"{metric_words(metric).title.capitalize()}: learnt in rows, tested in columns",
         )
         for metric in SHOWN
     ]
@@ -435,20 +410,6 @@ def softness(run: RunFolder) -> Section | None:
         f"{', '.join(f'{arm} {number(value)}' for arm, value in soft.items())}."
     )
     return Section("Learnt and tested", text, tuple(blocks))
-
-
-def _crossed_rows(shown: Estimates, metric: str) -> pl.DataFrame:
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for one in shown.filter(metric=metric):
-        text = f"{number(one.value)} {interval(one.low, one.high)}".rstrip()
-        rows.setdefault((one.arm, one.network), {})[one.against] = text
-    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    return pl.DataFrame(
-        [
-            {"learnt": arm, "network": network, **{name: row.get(name, "") for name in columns}}
-            for (arm, network), row in rows.items()
-        ]
-    )
 
 
 def _against_entropy(mine: Estimates, soft: dict[str, float]) -> Drawing:
@@ -515,11 +476,6 @@ def arms(run: RunFolder) -> Section | None:
     return Section("What was compared", text, (learnt,))
 
 
-def difference_text(one: Estimate) -> str:
-    """A difference with its interval."""
-    return f"{signed_number(one.value)} {interval(one.low, one.high) or '(no interval)'}"
-
-
 def file_name(against: str) -> str:
     """The part of a figure's file name that says whose labels it is about.
 
@@ -527,3 +483,70 @@ def file_name(against: str) -> str:
     'cifar-10s-hard'
     """
     return re.sub(r"[^\w.]+", "-", against.lower()).strip("-")
+
+
+# Networks that were trained elsewhere: which is closest to people.
+
+COLUMNS = (
+    ("cross_entropy", PEOPLE),
+    ("cross_entropy", ORIGINAL),
+    ("accuracy", ORIGINAL),
+    ("second_best_accuracy", PEOPLE),
+    ("second_best_accuracy_all", PEOPLE),
+    ("confidence_right", PEOPLE),
+    ("confidence_wrong", PEOPLE),
+)
+"""What the table shows of each network, and against whose labels."""
+
+
+def leaderboard(run: RunFolder) -> Section | None:
+    """Networks by their closeness to people, with the lines that it is read against (C20)."""
+    stored = clean(run.estimates.scores)
+    stored = Estimates(stored.table.filter(pl.col("network") == "", pl.col("arm") != ""))
+    close = stored.filter(metric="cross_entropy", against=PEOPLE)
+    if ORACLE not in set(close.table["arm"]):
+        return None
+    ranked = pl.concat([close.table, stored.filter(metric="accuracy", against=ORIGINAL).table])
+    drawn = score_figures.leaderboard(
+        ranked.filter(pl.col("arm") != ORACLE), references=reference_lines(run, PEOPLE)
+    )
+    table = Table(
+        "Networks, next to the paper's numbers",
+        networks_table(run, stored),
+        caption="In brackets 95 % intervals over images: each network was trained once.",
+    )
+    return Section("Which network is closest to people?", _lines_text(run), (drawn, table))
+
+
+def _lines_text(run: RunFolder) -> str:
+    floor, oracle = (
+        next(iter(run.estimates.filter(metric=metric, against=PEOPLE, stratum="all"))).value
+        for metric in ("entropy_floor", "class_oracle")
+    )
+    text = (
+        f"Cross-entropy to people cannot be below {floor:.4f}; knowing each image's class and "
+        f"nothing else reaches {oracle:.4f}."
+    )
+    for one in run.estimates.filter(metric="modes_differ", stratum="all"):
+        text += (
+            f" People's most frequent answer is not the original label on {one.value:,.0f} of "
+            f"{one.items:,} images."
+        )
+    return text
+
+
+def networks_table(run: RunFolder, stored: Estimates) -> pl.DataFrame:
+    """One row per network, one column per number; the paper's number behind ours."""
+    printed = {(row["arm"], row["metric"], row["against"]): row["printed"] for row in run.printed}
+    known = {(one.arm, one.metric, one.against): one for one in stored}
+    rows = []
+    for arm in stored.table["arm"].unique(maintain_order=True):
+        row = {"network": arm}
+        for metric, against in COLUMNS:
+            one = known.get((arm, metric, against))
+            ours = "–" if one is None else with_ends(one)
+            paper = printed.get((arm, metric, against))
+            title = f"{metric_words(metric).title}, {against}"
+            row[title] = f"{ours} | paper {paper}" if paper else ours
+        rows.append(row)
+    return pl.DataFrame(rows)
