@@ -113,7 +113,8 @@ def _lead(found: Worth) -> Lead:
     bars = [
         Bar(
             row["judge"], row["worth"], row["low"], row["high"] or float(found.scale),
-            strong=row["judge"] == best["judge"], text=f"≥ {row['worth']:g}" if row["capped"] else f"{row['worth']:.2f}",
+            strong=row["judge"] == best["judge"],
+            text=f"≥ {row['worth']:g}" if row["capped"] else f"{row['worth']:.2f}",
         )
         for row in known.iter_rows(named=True)
     ]  # fmt: skip
