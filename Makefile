@@ -40,6 +40,7 @@ bench: .venv/installed-bench
 	$(BIN)/python benchmarks/million_rows.py
 	$(BIN)/python benchmarks/many_votes.py
 	$(BIN)/python benchmarks/training_speed.py
+	$(BIN)/python benchmarks/frozen_vectors.py
 	$(BIN)/python benchmarks/gnmds.py
 	$(BIN)/python benchmarks/advice.py
 

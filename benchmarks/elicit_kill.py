@@ -1,14 +1,16 @@
 """Kill the server of a study with ``kill -9`` at random moments under load, and count what is left.
 
     python benchmarks/elicit_kill.py [--kills 100] [--seed 0] [--people 40]
-        [--database sqlite|postgresql|postgresql://…]
+        [--database sqlite|postgresql|postgresql://…] [--workers 2]
 
 Simulated annotators in a process of their own answer over HTTP. As the page does, they keep what
 was not acknowledged and send it again with the same key. After every kill the server starts again
 on the same study, in a process of its own. With ``--database postgresql`` a PostgreSQL server is
-started as well, and is itself shut down without warning once in ten times. At the end nothing may
-be lost, stored twice or damaged; ends with 1 where something is. Everything runs on this machine;
-ports are open on 127.0.0.1 only.
+started as well, and is itself shut down without warning once in ten times. With several workers
+people come through a proxy, and one after the other a worker, the supervisor, PostgreSQL and the
+proxy are killed. Every item has a cap, which is reached again and again. At the end nothing may be
+lost, stored twice, over its cap or damaged; ends with 1 where something is. Everything runs on
+this machine; ports are open on 127.0.0.1 only.
 """
 
 import argparse
@@ -28,7 +30,9 @@ from elicit_kill_people import CLASSES, annotate
 from elicit_kill_servers import (
     PATIENCE,
     PostgreSQL,
+    Relay,
     Server,
+    free_port,
     ready_server,
     running_postgresql,
     wait_for,
@@ -39,31 +43,74 @@ LOADED = (0.05, 2.0)
 STARTING = 0.1
 """Part of the kills that come while the server still starts."""
 TRIALS = 20
+ITEMS = 150
+OPEN_A_PLACE = "UPDATE stimulus SET target = target + 1 WHERE role = 'main'"
 
 
 # --- the kills -----------------------------------------------------------------------------------
 
 
 def make_study(folder: Path, database: str | None) -> None:
-    """A study that does not fill up."""
+    """A study that is full again and again: one more place an item is opened after each kill."""
     import numpy as np
 
     from sfumato.elicit.making.make import new_study
 
     rng = np.random.default_rng(0)
-    images = {f"item{place}": rng.integers(0, 255, (8, 8), np.uint8) for place in range(200)}
+    images = {f"item{place}": rng.integers(0, 255, (8, 8), np.uint8) for place in range(ITEMS)}
     bare: dict[str, tuple[str, ...]] = dict.fromkeys(
         ("consent", "instructions", "comprehension", "debrief"), ()
     )
     layout = {"trials_per_person": TRIALS, "checks_every": 0, "repeats": 0, "per_class": False}
     new_study(
-        folder, images=images, preset="choose-one", classes=CLASSES, per_item=1000, seed=0,
-        welcome=bare, layout=layout, database=database,
+        folder, images=images, preset="choose-one", classes=CLASSES, per_item=2, seed=0,
+        welcome=bare, layout=layout, recruiting={"entry": "open"}, database=database,
     )  # fmt: skip
 
 
+def open_places(url: str) -> None:
+    """Let one more person answer about each item, as a researcher may at any time."""
+    from sfumato.elicit.storage.database import open_database
+
+    with open_database(url).connect() as connection:
+        connection.begin()
+        connection.plain(OPEN_A_PLACE)
+        connection.commit()
+
+
+def disturb_all(
+    server: Server, relay: Relay, postgresql: PostgreSQL, kills: int, rng: random.Random
+) -> Counter[str]:
+    """Kill a worker, the supervisor, PostgreSQL and the proxy in turn, and start them again."""
+    done: Counter[str] = Counter()
+    for number in range(kills):
+        time.sleep(rng.uniform(*LOADED))
+        match number % 4:
+            case 0:
+                server.kill_worker(rng)
+                done["kill -9 of a worker"] += 1
+            case 1:
+                server.kill()
+                server.start()
+                done["kill -9 of the supervisor"] += 1
+            case 2:
+                postgresql.stop()
+                time.sleep(rng.uniform(0, 0.5))
+                postgresql.start()
+                done["PostgreSQL shut down at once"] += 1
+            case _:
+                relay.kill()
+                relay.start()
+                done["kill -9 of the proxy"] += 1
+        server.wait()
+        open_places(postgresql.url)
+        if number % 10 == 9:
+            print(f"{number + 1} of {kills} kills", file=sys.stderr, flush=True)
+    return done
+
+
 def disturb(
-    server: Server, postgresql: PostgreSQL | None, kills: int, rng: random.Random
+    server: Server, postgresql: PostgreSQL | None, url: str, kills: int, rng: random.Random
 ) -> Counter[str]:
     """Kill and start again; how often what was done. The server runs at the end."""
     done: Counter[str] = Counter()
@@ -86,6 +133,7 @@ def disturb(
         done["kill -9 of the server"] += 1
         server.start()
         server.wait()
+        open_places(url)
         if number % 10 == 0:
             print(f"{number} of {kills} kills", file=sys.stderr, flush=True)
     return done
@@ -121,6 +169,11 @@ def examine(url: str, book: list[dict[str, Any]]) -> dict[str, int]:
             "(SELECT count(*) FROM trial WHERE trial.stimulus = stimulus.id "
             "AND state IN ('ahead', 'open'))"
         )
+        over = rows("SELECT id FROM stimulus WHERE role = 'main' AND finished + reserved > target")
+        doubled = rows(
+            "SELECT participant, stimulus FROM trial JOIN session ON session.id = trial.session "
+            "WHERE state = 'answered' GROUP BY participant, stimulus HAVING count(*) > 1"
+        )
     told = Counter(line["trial"] for line in book)
     differing = [
         line
@@ -135,6 +188,8 @@ def examine(url: str, book: list[dict[str, Any]]) -> dict[str, int]:
         "acknowledged twice": sum(times > 1 for times in told.values()),
         "stored but never acknowledged": len(set(stored) - set(told)),
         "images with a wrong count of answers": len(miscounted),
+        "images over their cap": len(over),
+        "images that somebody answered twice": len(doubled),
     }
 
 
@@ -154,6 +209,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the random moments")
     parser.add_argument("--people", type=int, default=40, help="at once")
     parser.add_argument("--database", default="sqlite", help="sqlite, postgresql or postgresql://…")
+    parser.add_argument("--workers", type=int, default=1, help="processes; with postgresql only")
     parser.add_argument("--annotate", help="be the simulated annotators of this address")
     told = parser.parse_args()
     if told.annotate:
@@ -171,16 +227,26 @@ def _kill_and_count(told: argparse.Namespace, scratch: Path, stack: ExitStack) -
     database = database if postgresql is None else postgresql.url
     folder = scratch / "study"
     make_study(folder, database)
-    server = stack.enter_context(ready_server(folder, database, scratch / "log"))
+    url = database or f"sqlite:///{folder / 'study.sqlite'}"
+    server = stack.enter_context(ready_server(folder, database, scratch / "log", told.workers))
     begun = time.monotonic()
     server.start()
     server.wait()
-    command = [sys.executable, __file__, f"--annotate={server.address}"]
+    relay = Relay(free_port(), server.port)
+    if told.workers > 1:
+        stack.callback(relay.kill)
+        relay.start()
+    port = server.port if told.workers == 1 else relay.port
+    command = [sys.executable, __file__, f"--annotate=http://127.0.0.1:{port}"]
     command += [f"--people={told.people}", f"--seed={told.seed}"]
     with (scratch / "book").open("w+") as book:
         people = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=book)
         stack.callback(people.kill)
-        done = disturb(server, postgresql, told.kills, random.Random(told.seed))
+        rng = random.Random(told.seed)
+        if told.workers > 1 and postgresql is not None:
+            done = disturb_all(server, relay, postgresql, told.kills, rng)
+        else:
+            done = disturb(server, postgresql, url, told.kills, rng)
         people.communicate(timeout=PATIENCE)  # closes their standard input
         server.kill()
         book.seek(0)
@@ -188,7 +254,6 @@ def _kill_and_count(told: argparse.Namespace, scratch: Path, stack: ExitStack) -
     if people.returncode:
         print("The simulated annotators ended with an error.")
         return 1
-    url = database or f"sqlite:///{folder / 'study.sqlite'}"
     if postgresql is not None and (postgresql.tools / "pg_amcheck").exists():
         local = ["-h", str(postgresql.folder), "-U", "bench", "--install-missing"]
         postgresql.run("pg_amcheck", *local, "postgres")
@@ -211,7 +276,7 @@ def _report(
         print(f"{what:40}{number:>8,}")
     print(f"{'integrity check':40}{'ok':>8}")
     print(f"{'seconds':40}{seconds:>8.0f}")
-    if len(book) < done["kill -9 of the server"]:
+    if len(book) < sum(done.values()):
         print("There was hardly any load; nothing was tested.")
         return 1
     return int(any(damage.values()))

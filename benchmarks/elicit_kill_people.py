@@ -15,6 +15,12 @@ import httpx
 __all__ = ["CLASSES", "annotate"]
 
 CLASSES = ("cat", "dog", "deer", "horse")
+
+
+class Full(Exception):
+    """All places of the study are taken just now."""
+
+
 THINKING = (0.25, 0.6)
 """Seconds between a trial and its answer; more than five a second would be refused."""
 
@@ -44,7 +50,11 @@ async def _attend(
     """One session after the other; every acknowledged answer is a line of the book."""
     while not stop.is_set():
         entry = {"parameters": {"participant": f"simulated{next(names)}"}}
-        token = (await _persist(client, "/api/enter", rng, body=entry))[0]["token"]
+        try:
+            token = (await _persist(client, "/api/enter", rng, body=entry))[0]["token"]
+        except Full:  # places are opened from time to time
+            await asyncio.sleep(rng.uniform(0.05, 0.3))
+            continue
         head = {"authorization": f"Bearer {token}"}
         shown, _ = await _persist(client, "/api/screen", rng, head=head)
         while shown["stage"] == "trials" and not stop.is_set():
@@ -74,6 +84,8 @@ async def _persist(
             reply = await client.request(method, path, json=body, headers=head)
             if reply.status_code == 200:
                 return reply.json(), sent
-            if reply.status_code not in (429, 503):
+            if reply.status_code == 410:
+                raise Full
+            if reply.status_code not in (429, 502, 503):
                 raise SystemExit(f"{path} was refused with {reply.status_code}: {reply.text}")
         await asyncio.sleep(rng.uniform(0.05, 0.3))

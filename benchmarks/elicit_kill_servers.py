@@ -1,7 +1,9 @@
 """Servers that can be killed and started again: ``sfumato elicit serve``, and PostgreSQL."""
 
+import asyncio
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -17,7 +19,16 @@ from typing import Any
 
 import httpx
 
-__all__ = ["PATIENCE", "PostgreSQL", "Server", "ready_server", "running_postgresql", "wait_for"]
+__all__ = [
+    "PATIENCE",
+    "PostgreSQL",
+    "Relay",
+    "Server",
+    "free_port",
+    "ready_server",
+    "running_postgresql",
+    "wait_for",
+]
 
 PATIENCE = 60.0
 """Seconds until something that should have happened counts as hung."""
@@ -54,6 +65,7 @@ class Server:
     database: str | None
     log: Path
     breeder: "subprocess.Popen[str]"
+    workers: int = 1
     process: int = 0
 
     @property
@@ -64,6 +76,7 @@ class Server:
         assert self.breeder.stdin is not None and self.breeder.stdout is not None
         options = [f"--port={self.port}", "--entries-per-minute=1000000"]
         options += [] if self.database is None else [f"--database={self.database}"]
+        options += [] if self.workers == 1 else [f"--workers={self.workers}"]
         self.breeder.stdin.write(json.dumps(["elicit", "serve", str(self.folder), *options]) + "\n")
         self.breeder.stdin.flush()
         self.process = int(self.breeder.stdout.readline())
@@ -75,6 +88,18 @@ class Server:
         with suppress(ProcessLookupError):
             os.kill(self.process, signal.SIGKILL)
         wait_for(lambda: not self._lives(), "the server to die")
+        wait_for(lambda: not self._listens(), "the workers of a killed server to end")
+
+    def kill_worker(self, rng: random.Random) -> None:
+        """Kill one of several processes; the supervisor starts another."""
+        children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
+        workers = [
+            int(child)
+            for child in children
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        with suppress(ProcessLookupError):
+            os.kill(rng.choice(workers), signal.SIGKILL)
 
     def answers(self) -> bool:
         """Whether it could store an answer now."""
@@ -83,6 +108,10 @@ class Server:
         with suppress(httpx.TransportError):
             return httpx.get(f"{self.address}/health", timeout=5).status_code == 200
         return False
+
+    def _listens(self) -> bool:
+        with closing(socket.socket()) as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _lives(self) -> bool:
         try:
@@ -93,7 +122,9 @@ class Server:
 
 
 @contextmanager
-def ready_server(folder: Path, database: str | None, log: Path) -> Iterator[Server]:
+def ready_server(
+    folder: Path, database: str | None, log: Path, workers: int = 1
+) -> Iterator[Server]:
     """A server that is not yet started, and is not running afterwards."""
     command = [sys.executable, __file__]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -102,13 +133,53 @@ def ready_server(folder: Path, database: str | None, log: Path) -> Iterator[Serv
         log.open("ab") as written,
         subprocess.Popen(command, **pipes, stderr=written, text=True, env=environment) as breeder,
     ):
-        server = Server(folder, free_port(), database, log, breeder)
+        server = Server(folder, free_port(), database, log, breeder, workers)
         try:
             yield server
         finally:
             if server.process:
                 server.kill()
             breeder.kill()
+
+
+@dataclass
+class Relay:
+    """A proxy that hands on what comes, byte by byte, in a process that can be killed."""
+
+    port: int
+    target: int
+    process: "subprocess.Popen[bytes] | None" = None
+
+    def start(self) -> None:
+        command = [sys.executable, __file__, str(self.port), str(self.target)]
+        self.process = subprocess.Popen(command)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+async def relay(port: int, target: int) -> None:
+    """Hand on every connection to another port of this machine."""
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def join(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            onward = await asyncio.open_connection("127.0.0.1", target)
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(pump(reader, onward[1]), pump(onward[0], writer))
+
+    server = await asyncio.start_server(join, "127.0.0.1", port)
+    await server.serve_forever()
 
 
 @dataclass(frozen=True)
@@ -173,4 +244,7 @@ def free_port() -> int:
 
 
 if __name__ == "__main__":
-    breed()
+    if len(sys.argv) > 1:
+        asyncio.run(relay(int(sys.argv[1]), int(sys.argv[2])))
+    else:
+        breed()

@@ -126,6 +126,7 @@ def _study(database: str | None) -> Iterator[tuple[Path, str | None]]:
             preset="choose-one",
             classes=[f"class-{place}" for place in range(CLASSES)],
             per_item=PEOPLE_AN_IMAGE,
+            recruiting={"entry": "open"},
             database=database,
             seed=0,
             layout={"checks_every": 0, "per_class": False, "trials_per_person": TRIALS},

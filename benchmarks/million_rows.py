@@ -88,7 +88,7 @@ def _label(path: Path, recipe: str, options: list[str]) -> tuple[float, float]:
     command = [str(Path(sys.executable).parent / "sfumato"), "label", str(path), "--recipe", recipe]
     started = time.monotonic()
     subprocess.run(
-        [*command, *options, "-o", str(path.with_name("labels.parquet"))],
+        [*command, *options, "-o", str(path.with_suffix(".labels.parquet"))],
         check=True,
         stdout=subprocess.DEVNULL,
     )

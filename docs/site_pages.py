@@ -271,6 +271,7 @@ def moved_page(name: str) -> str:
     """A page of the repository's root, with links as seen from ``docs``."""
     text = (ROOT / name).read_text(encoding="utf-8")
     text = re.sub(r'(\]\(|src=")docs/', r"\1", text)
+    text = re.sub(r'href="docs/([\w/-]+)\.md"', r'href="\1.html"', text)
     text = re.sub(r"\]\(examples/?\)", "](examples/index.md)", text)
     return re.sub(r"\]\((CHANGELOG|CONTRIBUTING)\.md\)", lambda m: f"]({m[1].lower()}.md)", text)
 

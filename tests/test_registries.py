@@ -460,7 +460,7 @@ def dataset_law(name: str) -> None:
     assert dataset.name == name
     assert dataset.source and dataset.licence
     assert dataset.files or dataset.package
-    assert len({Path(file.path).parent for file in dataset.files}) <= 1
+    assert len({Path(file.path).parts[0] for file in dataset.files}) <= 1  # below one folder
     assert all(count > 0 for count in dataset.items.values())
     assert dataset.images is None or dataset.images.kind in DECODERS
     assert {record.format for record in dataset.judgments.values()} <= FORMATS.keys()

@@ -34,10 +34,10 @@ from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection, collection_of
 from sfumato.elicit.session.screen import (
     AnswerGiven,
+    AnswerTiming,
     DebriefScreen,
     ProceedGiven,
     ShownTrial,
-    Timing,
     TrialScreen,
 )
 from sfumato.elicit.session.writer import Writer, run_once
@@ -108,7 +108,10 @@ def _study(folder: Path, preset: str, **changes: Any) -> Path:
     digits = demo_digits()
     if PRESETS[preset].form == "top-class":
         changes["options"] = {"subset": ["three", "five", "eight", "nine"]}
-    return demo_study(folder, preset=preset, seed=3, layout=layout, **digits, **changes)
+    recruiting = {"entry": "open", **changes.pop("recruiting", {})}
+    return demo_study(
+        folder, preset=preset, seed=3, layout=layout, recruiting=recruiting, **digits, **changes
+    )
 
 
 @contextmanager
@@ -309,7 +312,7 @@ def _attend(
         now += seconds
         given = AnswerGiven(
             trial=shown.trial.id, key=f"simulated{shown.trial.id}", answer=answer,
-            timing=Timing(seconds=seconds),
+            timing=AnswerTiming(seconds=seconds),
         )  # fmt: skip
         shown = run(commands.answer, token=token, given=given)
     if isinstance(shown, DebriefScreen):

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from typer.testing import CliRunner, Result
 from sfumato.cli.commands import app
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.making.make import new_study
+from sfumato.elicit.refusals import Forbidden
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.session.screen import AnswerGiven
 from sfumato.elicit.session.writer import run_once
 from sfumato.elicit.storage.database import open_database
+from sfumato.elicit.web.platforms import arrival_of
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -173,3 +176,77 @@ def test_folder_without_its_database_is_not_given_a_new_one(study: Path, command
         run(command, study)
 
     assert not (study / "study.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:secret@db.example/study",
+        "postgresql://ann@db.example/study?password=secret",
+    ],
+)
+@pytest.mark.parametrize("command", ["status", "export", "serve", "copy", "new"])
+def test_fault_12_password_on_the_command_line_is_refused(
+    study: Path, tmp_path: Path, command: str, address: str
+) -> None:
+    more: dict[str, tuple[object, ...]] = {
+        "export": ("-o", tmp_path / "answers.csv"),
+        "copy": ("--to", f"sqlite:///{tmp_path / 'copy.sqlite'}"),
+        "new": ("--images", tmp_path, "--question", "top-two"),
+    }
+    with pytest.raises(DataError, match="list of processes") as refused:
+        run(command, study, "--database", address, *more.get(command, ()))
+    assert "secret" not in str(refused.value)
+
+
+def test_fault_12_address_of_the_database_comes_from_the_environment(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHERE_IT_IS", f"sqlite:///{tmp_path / 'copy.sqlite'}")
+    run("copy", study, "--to", "env:WHERE_IT_IS")
+
+    assert "people: 2 entered" in run("status", study, "--database", "env:WHERE_IT_IS").stdout
+    with pytest.raises(DataError, match="NOT_SET is not set"):
+        run("status", study, "--database", "env:NOT_SET")
+
+
+def test_fault_05_links_are_signed_and_open_only_for_their_person(study: Path) -> None:
+    printed = run("links", study, "--people", 2, "--address", "https://study.example").stdout
+    first, second = printed.splitlines()
+    collection = collection_of(open_study(study), read_key(study))
+    parameters = dict(parse_qsl(urlsplit(first).query))
+
+    assert first.startswith("https://study.example/?participant=") and first != second
+    assert arrival_of(collection, parameters).platform_id == parameters["participant"]
+    with pytest.raises(Forbidden):
+        arrival_of(collection, {**parameters, "participant": "me"})
+
+
+def test_fault_05_links_for_named_people(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("Ann Ö\n\nbob\n", encoding="utf-8")
+    printed = run("links", study, "--ids", tmp_path / "ids.txt").stdout.splitlines()
+
+    assert [dict(parse_qsl(urlsplit(one).query))["participant"] for one in printed] == [
+        "Ann Ö",
+        "bob",
+    ]
+
+
+@pytest.mark.parametrize("more", [(), ("--identity-only",)], ids=["all", "identity only"])
+def test_fault_07_backup_made_before_a_withdrawal_is_restored_without_the_person(
+    study: Path, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    run("backup", study, "-o", tmp_path / "before")
+    run("withdraw", study, CANARY, *more)
+    for file in study.glob("study.sqlite*"):
+        file.unlink()
+    told = run("restore", study, "--from", tmp_path / "before").stdout
+
+    assert "1 person had withdrawn" in told
+    for file in study.rglob("*"):
+        if file.is_file():
+            assert CANARY.encode() not in file.read_bytes(), file.name
+    with open_database(database_url(study)).connect() as connection:
+        people = connection.driver.execute("SELECT count(*) FROM participant").fetchone()[0]
+        answers = connection.driver.execute("SELECT count(*) FROM answer").fetchone()[0]
+    assert (people, answers) == ((1, 7) if not more else (2, 14))

@@ -195,6 +195,19 @@ def test_nothing_is_cut_and_text_can_be_read_on_a_phone(chromium: Any, address: 
     assert min(letters, default=9) >= 9
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_is_accessible_folded_and_unfolded(chromium: Any, address: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    page = opened(chromium, address, WIDE, color_scheme=scheme, bypass_csp=True)
+
+    folded = Axe().run(page)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    unfolded = Axe().run(page)
+    assert folded.violations_count == 0, folded.generate_report()
+    assert unfolded.violations_count == 0, unfolded.generate_report()
+
+
 def test_page_reads_the_same_without_scripts(chromium: Any, address: str) -> None:
     page = opened(chromium, address, PHONE, java_script_enabled=False)
 

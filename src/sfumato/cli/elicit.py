@@ -7,6 +7,7 @@ import time
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
+from urllib.parse import parse_qs, urlsplit
 
 import typer
 
@@ -24,11 +25,26 @@ if TYPE_CHECKING:
 elicit_app = typer.Typer(help="Ask people: make, run and end a collection of answers.")
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.")]
+
+
+def without_password(address: str | None) -> str | None:
+    """Refuse an address with a password: everybody on the machine would see it."""
+    place = urlsplit(address or "")
+    if place.password or "password" in parse_qs(place.query):
+        raise DataError(
+            "The address of the database holds a password, which others on this machine can read "
+            "in the list of processes; put the address into an environment variable and give "
+            "env:NAME, or the password into a file that PGPASSFILE names."
+        )
+    return address
+
+
 Address = Annotated[
     str | None,
     typer.Option(
         "--database",
-        help="postgresql://… where the answers are stored there and not in the folder.",
+        callback=without_password,
+        help="postgresql://… or env:NAME, where the answers are not in the folder.",
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
@@ -86,16 +102,18 @@ def new(
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
+    whose: Annotated[
+        str | None, typer.Option("--whose", help="Whose view is asked for: own or others.")
+    ] = None,
     assign: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
     ] = None,
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://… instead of a file.")
-    ] = None,
+    database: Address = None,
     seed: given.Seed = 0,
 ) -> None:
     """Make a study from a folder of images, a list of labels and a question."""
+    database = database and _address(database)
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
@@ -104,7 +122,7 @@ def new(
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
     need_packages()
     changes = _changes(settings, assign or [])
-    shortcuts = {"per_item": per_item, "mode": mode, "title": title}
+    shortcuts = {"per_item": per_item, "mode": mode, "title": title, "whose": whose}
     changes |= {key: value for key, value in shortcuts.items() if value is not None}
     if trials is not None:
         changes["layout"] = {**changes.get("layout", {}), "trials_per_person": trials}
@@ -123,9 +141,7 @@ def serve(
     folder: StudyFolder,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://… instead of the study's file.")
-    ] = None,
+    database: Address = None,
     admin_key_env: Annotated[
         str, typer.Option("--admin-key-env", help="Environment variable with the admin key.")
     ] = "SFUMATO_ADMIN_KEY",
@@ -142,6 +158,12 @@ def serve(
     proxy: Annotated[
         str | None, typer.Option("--proxy", help="Address of a reverse proxy to be believed.")
     ] = None,
+    per_address: Annotated[
+        int, typer.Option("--per-address", min=1, help="Connections from one address.")
+    ] = 1_000,
+    request_seconds: Annotated[
+        float, typer.Option("--request-seconds", min=1, help="In which a request must be there.")
+    ] = 20,
 ) -> None:
     """Serve a study to the people who answer, until it is stopped."""
     need_packages("starlette", "uvicorn", "jinja2", "argon2", "itsdangerous")
@@ -149,7 +171,7 @@ def serve(
     from sfumato.elicit.web.security import check_address
 
     check_address(host, os.environ.get(admin_key_env) or None)
-    check_workers(workers, database)
+    check_workers(workers, database and _address(database))
     if is_new_key := not os.environ.get(admin_key_env):
         os.environ[admin_key_env] = secrets.token_urlsafe(24)
     os.environ[SERVED] = json.dumps(
@@ -169,7 +191,66 @@ def serve(
     _tell_address(way_in(folder, address))
     _tell_address(f"Dashboard: {address}admin/ ({key}).")
     factory = f"{__name__}:{make_served_app.__name__}"
-    run_server(app if workers == 1 else factory, host=host, port=port, workers=workers, proxy=proxy)
+    run_server(
+        app if workers == 1 else factory,
+        host=host,
+        port=port,
+        workers=workers,
+        proxy=proxy,
+        per_address=per_address,
+        request_seconds=request_seconds,
+    )
+
+
+@elicit_app.command()
+def preview(
+    folder: StudyFolder,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
+    database: Address = None,
+) -> None:
+    """Show all screens of a study on this machine; nothing is stored and no place is taken."""
+    need_packages("starlette", "uvicorn", "jinja2", "argon2", "itsdangerous")
+    from sfumato.elicit.preview import preview_app
+    from sfumato.elicit.serve import run_server
+
+    with preview_app(folder, _stored(folder, database)) as app:
+        address = f"http://127.0.0.1:{port}/?participant="
+        _tell_address(f"Look at {folder} at {address}1 (Ctrl-C stops it).")
+        _tell_address("Nothing is stored. Another number in the place of the 1 begins anew.")
+        run_server(app, host="127.0.0.1", port=port)
+
+
+@elicit_app.command()
+def links(
+    folder: StudyFolder,
+    address: Annotated[
+        str, typer.Option("--address", help="Where the study is served, as https://study.example.")
+    ] = "http://127.0.0.1:8000",
+    people: Annotated[
+        int | None, typer.Option("--people", min=1, help="Make links for so many, with new ids.")
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option("--ids", help="Text file with an id per line.")
+    ] = None,
+) -> None:
+    """Print a link for each person; nobody can make one without the key of the study."""
+    need_packages()
+    from sfumato.elicit.web.platforms import link_for
+
+    if (people is None) == (ids is None):
+        raise typer.BadParameter("Give --people or --ids.")
+    collection = _collection(folder)
+    if collection.study.recruiting.platform != "link":
+        raise DataError(
+            f"People of this study come from {collection.study.recruiting.platform}, which makes "
+            "their addresses itself."
+        )
+    if ids is None:
+        named = [secrets.token_hex(6) for _ in range(people or 0)]
+    else:
+        named = [line.strip() for line in ids.read_text(encoding="utf-8-sig").splitlines()]
+    for person in filter(None, named):
+        typer.echo(link_for(collection, address, person))
 
 
 @elicit_app.command()
@@ -264,7 +345,10 @@ def withdraw(
             "The rows are gone, but their traces in the files could not be overwritten while "
             "others read them; that happens when the server stops, or at the next withdrawal."
         )
-    typer.echo("Earlier backups and exports still hold the person; delete or replace them.")
+    typer.echo(
+        "Earlier backups and exports still hold the person; delete or replace them. A backup that "
+        "is restored into this folder loses them again."
+    )
 
 
 @elicit_app.command()
@@ -292,7 +376,12 @@ def close(folder: StudyFolder, database: Address = None) -> None:
 def copy(
     folder: StudyFolder,
     to: Annotated[
-        str, typer.Option("--to", help="postgresql://… or sqlite:///FILE, a new database.")
+        str,
+        typer.Option(
+            "--to",
+            callback=without_password,
+            help="postgresql://…, sqlite:///FILE or env:NAME, a new database.",
+        ),
     ],
     database: Address = None,
 ) -> None:
@@ -301,7 +390,7 @@ def copy(
     from sfumato.elicit.storage.backup import copy_collection
     from sfumato.elicit.storage.database import open_database
 
-    contents = copy_collection(_stored(folder, database), open_database(to))
+    contents = copy_collection(_stored(folder, database), open_database(_address(to)))
     _print_contents(contents)
     typer.echo(
         "Both databases hold the same rows. What people answer from now on is only in the old "
@@ -333,22 +422,38 @@ def restore(
 ) -> None:
     """Put a backup in the place of the database of a study."""
     need_packages()
+    import numpy as np
+
+    from sfumato.elicit.session.people import withdraw_again
     from sfumato.elicit.storage.backup import restore_backup
 
     contents = restore_backup(backup_file, folder)
     _print_contents(contents)
     typer.echo(f"Restored {folder} from {backup_file}.")
+    again = withdraw_again(
+        _stored(folder, None),
+        _collection(folder),
+        who=WHO,
+        now=time.time(),
+        rng=np.random.default_rng(),
+    )
+    if again:
+        typer.echo(
+            f"{_counted(again, 'person', 'people')} had withdrawn after it was made, and "
+            f"{'is' if again == 1 else 'are'} erased again."
+        )
 
 
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
-    from sfumato.elicit.serve import served_app
+    from sfumato.elicit.serve import end_with_parent, served_app
     from sfumato.elicit.web.security import Limits
 
+    end_with_parent()
     wanted = json.loads(os.environ[SERVED])
     return served_app(
         Path(wanted["folder"]),
-        database=wanted["database"],
+        database=wanted["database"] and _address(wanted["database"]),
         webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
         limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
         admin_key=os.environ[wanted["admin_key_env"]],
@@ -363,11 +468,12 @@ def _tell_address(text: str) -> None:
 def way_in(folder: Path, address: str) -> str:
     """The address that leads people in, by where they come from."""
     from sfumato.elicit.design.places import open_study
+    from sfumato.elicit.web.platforms import link_for
 
     recruiting = open_study(folder).recruiting
     match recruiting.platform:
         case "link":
-            return f"Answer yourself: {address}?{recruiting.id_parameter}=me"
+            return f"Answer yourself: {link_for(_collection(folder), address, 'me')}"
         case "prolific":
             ids = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
             named = "&".join(f"{name}={{{{%{name}%}}}}" for name in ids)
@@ -478,14 +584,24 @@ def _stored(folder: Path, address: str | None) -> "Database":
     open_study(folder)
     if address is None and not (folder / DATABASE).is_file():
         raise DataError(f"{folder} holds no {DATABASE}; name its database with --database.")
-    return open_database(address or database_url(folder))
+    return open_database(_address(address) if address else database_url(folder))
+
+
+def _address(text: str) -> str:
+    """The address of a database, which may stand in an environment variable."""
+    name = text.removeprefix("env:")
+    if name == text:
+        return text
+    if not os.environ.get(name):
+        raise DataError(f"The environment variable {name} is not set; it should hold an address.")
+    return os.environ[name]
 
 
 def _collection(folder: Path) -> "Collection":
     from sfumato.elicit.design.places import open_study, read_key
     from sfumato.elicit.session.collection import collection_of
 
-    return collection_of(open_study(folder), read_key(folder))
+    return collection_of(open_study(folder), read_key(folder), folder)
 
 
 def _print_contents(contents: "dict[str, Contents]") -> None:

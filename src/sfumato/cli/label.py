@@ -277,7 +277,9 @@ class _Parts:
             self.folder, engine=self.engine, scheduler=self.scheduler, bucket=bucket
         )
         options = replace(self.options, parts=through)
-        return read_judgments(self.file, self.format, options, self.strict)
+        return read_judgments(
+            self.file, self.format, options, self.strict, tell=bucket[0] == 0
+        )  # what there is to tell about the file, the first share tells
 
     def clear(self) -> None:
         """Parts that were read are no longer needed."""

@@ -85,13 +85,14 @@ def tell_joins(judgments: "Judgments") -> None:
 
 
 def read_judgments(
-    file: Path, format_: str | None, options: "ReadOptions", strict: bool
+    file: Path, format_: str | None, options: "ReadOptions", strict: bool, *, tell: bool = True
 ) -> "Judgments":
     """The judgments of a file; one that holds something else is an error."""
     from sfumato.judgments.judgments import Judgments
 
     found = read_any(file, format_, options, strict)
-    tell_guesses(found, format_)
+    if tell:
+        tell_guesses(found, format_)
     if not isinstance(found, Judgments):
         raise DataError(
             f"{file.name} holds {type(found).__name__}, which are not about the classes of single "

@@ -119,7 +119,8 @@ class Dataset(Record):
     def path(self, folder: Path | None = None) -> Path:
         """Where the files are, or would be; a package that is not installed is an error."""
         base = self.base(folder)
-        return base / Path(self.files[0].path).parent if self.files else base
+        folders = [Path(file.path).parent for file in self.files]
+        return base / os.path.commonpath(folders) if folders else base
 
     def base(self, folder: Path | None = None) -> Path:
         """The folder that paths of files are in: the package's, or that of datasets."""

@@ -23,6 +23,7 @@ from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session.answers import MixQuestion, question_of
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
+from sfumato.elicit.storage.schema import check_study
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import ComparisonQuestion, Comparisons
 from sfumato.judgments.formats import Readable, write
@@ -231,7 +232,8 @@ _ANSWERS = prepare(
 GUARD = "'"
 """Put before a text that a spreadsheet would take for a formula."""
 
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^[\s\x{200B}-\x{200F}\x{FEFF}]*[=+\-@＝＋－＠﹦﹢﹣﹫]|^[\t\r]"
+"""Also in full width, and behind what nobody sees: some spreadsheets take these for the signs."""
 
 
 def mark_formulas(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -483,6 +485,7 @@ def export(
 ) -> AnswerExport:
     """Write the answers of a study to a file; what was written, and what was left out and why."""
     writer = find(SHAPES, shape, what="format of an export")
+    check_study(connection, study)
     found = collect_answers(connection, study, keep=keep)
     if not len(found.answers):
         others = sum(found.left_out.values())

@@ -1,6 +1,11 @@
 """Run the server of a study until it is told to stop."""
 
+import multiprocessing
+import multiprocessing.connection
+import os
 import secrets
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +19,18 @@ from sfumato.elicit.live.live import Live
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import schema
-from sfumato.elicit.storage.backup import check_pages
+from sfumato.elicit.storage.backup import check_pages, check_tables
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.web.app import make_app
+from sfumato.elicit.web.connections import (
+    FILES_KEPT,
+    MOST_CONNECTIONS,
+    PER_ADDRESS,
+    REQUEST_SECONDS,
+    Connections,
+    bounded_protocol,
+    raise_open_files,
+)
 from sfumato.elicit.web.security import Limits
 from sfumato.errors import DataError
 
@@ -44,10 +58,12 @@ def served_app(
         if stored.dialect == "sqlite":
             check_pages(connection, str(stored.path))
         schema.check(connection)
-        schema.check_study(connection, study)
+        if stored.dialect == "sqlite":
+            check_tables(connection, str(stored.path))
+        schema.take_study(connection, study)
     # Nobody may foresee who sees what: the numbers are not from a seed that is written anywhere.
     rng = np.random.default_rng(secrets.randbits(128))
-    writer = Writer(stored, collection_of(study, read_key(folder)), rng=rng)
+    writer = Writer(stored, collection_of(study, read_key(folder), folder), rng=rng)
     return make_app(
         folder,
         writer=writer,
@@ -62,6 +78,19 @@ def dashboard(writer: Writer, admin_key: str) -> Starlette:
     return admin_app(writer, Live(writer.database, writer.collection), admin_key=admin_key)
 
 
+def end_with_parent() -> None:
+    """Stop this process when the one that started it dies, so that no worker keeps the port."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="elicit-parent", daemon=True).start()
+
+
 def check_workers(workers: int, database: str | None) -> None:
     """Refuse several processes on one SQLite file: they would only wait for each other."""
     if workers > 1 and open_database(database or "sqlite:///").dialect == "sqlite":
@@ -72,26 +101,47 @@ def check_workers(workers: int, database: str | None) -> None:
 
 
 def run_server(
-    app: Starlette | str, *, host: str, port: int, workers: int = 1, proxy: str | None = None
+    app: Starlette | str,
+    *,
+    host: str,
+    port: int,
+    workers: int = 1,
+    proxy: str | None = None,
+    per_address: int = PER_ADDRESS,
+    request_seconds: float = REQUEST_SECONDS,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun (R9).
 
     ``app`` is the name of a factory where there are several processes. ``proxy`` is the address
-    of a reverse proxy, whose word about the address of a browser is taken.
+    of a reverse proxy, whose word about the address of a browser is taken. A request must be there
+    within ``request_seconds``; one address may hold ``per_address`` connections.
     """
     uvicorn.run(
         app, host=host, port=port, factory=isinstance(app, str), workers=workers,
-        **server_settings(proxy),
+        **server_settings(proxy, per_address=per_address, request_seconds=request_seconds),
     )  # fmt: skip
 
 
-def server_settings(proxy: str | None = None) -> dict[str, Any]:
+def server_settings(
+    proxy: str | None = None,
+    *,
+    per_address: int = PER_ADDRESS,
+    request_seconds: float = REQUEST_SECONDS,
+) -> dict[str, Any]:
     """How every server of ours is run, whatever it serves."""
+    total = min(MOST_CONNECTIONS, max(raise_open_files() - FILES_KEPT, FILES_KEPT))
+    bounds = Connections(
+        total=total,
+        per_address=min(per_address, max(total // 2, 1)),
+        seconds=request_seconds,
+        trusted=tuple(proxy.replace(" ", "").split(",")) if proxy else (),
+    )
     return {
+        "http": bounded_protocol(bounds),
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": STOP_SECONDS,
         "access_log": False,  # addresses hold the ids of people (S13)
-        "log_level": "warning",
+        "log_level": "error",  # its warnings are about what strangers send
         "server_header": False,
         "proxy_headers": proxy is not None,
         "forwarded_allow_ips": proxy,

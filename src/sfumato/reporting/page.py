@@ -405,9 +405,8 @@ def _inline(drawing: Drawing, prefix: str) -> "Markup":
         wide = drawing.figure.get_figwidth() * 96
         kind = "broad" if wide > BROAD else "narrow"
         svg = text.replace("<svg ", f'<svg {named} class="{kind}" style="width:{wide:.0f}px" ', 1)
-        return Markup(
-            f'<div class="wide" tabindex="0" role="region" aria-label="figure">{svg}</div>'
-        )
+        box = f'<div class="wide" tabindex="0" role="region" aria-label="Figure {prefix[1:]}">'
+        return Markup(f"{box}{svg}</div>")
     least = max(width for _, _, width, _ in boxes) * POINTS
     held = text.replace("<svg ", f'<svg {named} class="held" ', 1)
     shown = "".join(

@@ -382,7 +382,7 @@ def _condition(one: Estimate) -> str:
         case "attacked":
             return f"under {one.attack.upper()} attacks of {one.bound:g}/255 "
         case "corrupted" if one.attack:
-            return f"on images with {one.attack.replace('_', ' ')} "
+            return f"under the corruption ‘{one.attack.replace('_', ' ')}’ "
         case stratum:
             return f"on {stratum} items "
 

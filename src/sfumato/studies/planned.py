@@ -223,6 +223,12 @@ def plan_lead(plan: Plan) -> Lead:
     answer = _answer(advice)
     sources = sorted(set(advice.sources.values()))
     basis = [enough_people(plan)] if plan.pilots else []
+    if advice.probability is not None:
+        basis.insert(
+            0,
+            f"In {100 * advice.probability:.0f} of 100 draws of worlds, people's noise and prices "
+            "no other form was better.",
+        )
     for pilot in plan.pilots:
         basis.append(
             f"A pilot of {pilot.form} answers: {count(len(pilot.crowd), 'answer')} about "
@@ -407,24 +413,29 @@ def by_total_cost(plan: Plan) -> Finding | None:
         return None
     if not (votes.people and rich.people):
         return None
-    compare = _votes_or_rich(votes, rich, votes.cost / plan.task.items)
+    head, behind = _votes_or_rich(votes, rich, votes.cost / plan.task.items)
     if votes.probability >= SURE:
-        return Finding(f"{compare}: here that is so.", "found")
+        return Finding(f"{head}: votes are the better buy.", "found", behind)
     if votes.probability <= 1 - SURE:
-        return Finding(f"{compare}: here that is not so.", "found")
-    return Finding(f"{compare}: here it is neither shown nor ruled out.", "not found")
+        return Finding(f"{head}: votes are not the better buy.", "found", behind)
+    open_ = "that votes are the better buy is neither shown nor ruled out"
+    return Finding(f"{head}: {open_}.", "not found", behind)
 
 
-def _votes_or_rich(votes: Alternative, rich: Alternative, spent: float) -> str:
+def _votes_or_rich(votes: Alternative, rich: Alternative, spent: float) -> tuple[str, str]:
+    """What the same cost pays for, and what is behind it."""
     unit = "time" if votes.unit == "seconds" else "cost"
     sources = " and ".join(f"{row.form} answers {row.cost_source}" for row in (votes, rich))
-    return (
-        f"By total {unit}: {spent:.3g} {votes.unit} per item pay for {_people(votes.people)} "
-        f"giving votes (ρ {votes.rho:.2f}) or {_people(rich.people)} giving "
-        f"{form_title(rich.form, rich.kept)} answers (ρ {rich.rho:.2f}; {unit} of {sources}). "
-        f"Paper 4 cautions that total time may favour votes. Votes are the best of the forms with "
-        f"probability {votes.probability:.2f}"
+    head = (
+        f"{spent:.3g} {votes.unit} per item pay for {_people(votes.people)} giving votes or "
+        f"{_people(rich.people)} giving {form_title(rich.form, rich.kept)} answers"
     )
+    behind = (
+        f"Votes recover ρ {votes.rho:.2f}, the others {rich.rho:.2f}; {unit} of {sources}. Votes "
+        f"are the best of the forms with probability {votes.probability:.2f}. Paper 4 cautions "
+        "that total time may favour votes."
+    )
+    return head, behind
 
 
 def _not_all_simulated(task: Task) -> Finding | None:

@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from pydantic import ValidationError
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.session.answers import question_of
-from sfumato.errors import UnknownName
+from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.comparisons import ComparisonQuestion, comparison_question_from_json
 from sfumato.judgments.mixed import THESIS_COEFFICIENTS
 from sfumato.judgments.question import Question, question_from_json
@@ -49,11 +50,46 @@ def test_question_of_a_preset_survives_being_stored(name: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_those_asked_about_others_are_told_so(name: str) -> None:
     preset = PRESETS[name]
+    both = preset.own is not None or preset.others is not None
+    for whose in ("own", "others") if both else (preset.whose,):
+        study = study_of(name, whose=whose)
+        about_others = "100 crowdsourced workers" in " ".join(study.welcome.instructions)
 
-    about_others = any("100 crowdsourced workers" in text for text in preset.instructions)
+        assert study.whose == whose
+        assert about_others == (whose == "others")
+        assert about_others == study.wording.startswith("Imagine 100 crowdsourced workers")
+        asked = [check for check in study.welcome.comprehension if "Whose" in check.question]
+        assert all(("My own" in check.right) == (whose == "own") for check in asked)
+        assert "they would" not in json.dumps(study.prompts) or whose == "others"
 
-    assert about_others == (preset.framing == "others")
-    assert about_others == preset.wording.startswith("Imagine 100 crowdsourced workers")
+
+@pytest.mark.parametrize("name", ["top-two-guarded", "distribution"])
+def test_own_view_is_asked_for_where_no_paper_says_otherwise(name: str) -> None:
+    assert study_of(name).whose == "own"
+
+
+@pytest.mark.parametrize("name", ["top-two", "top-two-mixed", "mix"])
+def test_papers_about_others_stay_about_others(name: str) -> None:
+    assert study_of(name).whose == "others"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_words_are_about_the_classes_of_the_study_and_no_others(name: str) -> None:
+    classes = ('melanoma "in situ"', "naevus", "wart", "scar")
+    form = PRESETS[name].form
+    subset: Any = {"options": {"subset": list(classes[:2])}} if form == "top-class" else {}
+    study = preset_study(name, () if form in ("pairs", "triplets") else classes, **subset)
+    text = study.model_dump_json()
+
+    assert "{example}" not in text
+    assert not re.search(r"\bcats?\b|\bdogs?\b", text)
+
+
+def test_preset_of_one_view_refuses_the_other() -> None:
+    with pytest.raises(DataError, match="their own view only"):
+        study_of("sliders", whose="others")
+    with pytest.raises(UnknownName, match="own"):
+        study_of("distribution", whose="owned")
 
 
 # Numbers of the papers: trials, checks every, repeats, people an item.
@@ -114,7 +150,7 @@ def test_preset_with_an_unknown_or_wrong_setting_is_refused(change: dict[str, An
 
 
 def test_top_two_comes_faithful_and_guarded_with_the_same_words() -> None:
-    faithful, guarded = study_of("top-two"), study_of("top-two-guarded")
+    faithful, guarded = study_of("top-two"), study_of("top-two-guarded", whose="others")
 
     assert (faithful.mode, guarded.mode) == ("faithful", "guarded")
     assert faithful.wording == guarded.wording
@@ -181,7 +217,7 @@ def test_preset_is_shown_in_the_documentation_in_its_own_words(name: str) -> Non
     start = text.index(f"## `{name}`\n")
     section = text[start : text.index("\n## ", start)]
 
-    assert f"\n> {PRESETS[name].wording}\n" in section
+    assert f"\n> {study_of(name).wording}\n" in section
     assert f"(formulas.md#{PRESETS[name].rows[:5].lower()})" in section
     assert "Recorded: " in section
     for size in ("wide", "narrow"):

@@ -158,6 +158,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             form = PRESETS[preset].form
             settings: dict[str, Any] = {
                 "per_item": 100,
+                "recruiting": {"entry": "open", **changes.pop("recruiting", {})},
                 "layout": {
                     "trials_per_person": 3,
                     "repeats": 0,

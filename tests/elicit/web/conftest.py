@@ -54,6 +54,7 @@ def make_study(folder: Path, preset: str = "choose-one", **changes: Any) -> Path
         preset=preset,
         seed=0,
         layout=layout,
+        recruiting={"entry": "open", **changes.pop("recruiting", {})},
         **changes,
     )
 

@@ -14,7 +14,7 @@ from sfumato.elicit.live.whatif import places_to_open, preview_rule
 from sfumato.elicit.refusals import AnswerFault, Conflict, InvalidAnswer
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.people import note_act
+from sfumato.elicit.session.people import note_act, scrub_files
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
@@ -156,7 +156,13 @@ async def _withdraw(writer: Writer, live: Live, form: Mapping[str, str], who: st
     if form.get("sure") != "yes":
         raise _bad("sure", "Tick that all answers of this person shall be erased for good.")
     answers = await writer.run(commands.withdraw, participant=_number(form, "participant"), who=who)
-    return f"The person and {answers} answers are erased."
+    if await run_in_threadpool(scrub_files, writer.database):
+        return f"The person and {answers} answers are erased, also from the files of the database."
+    return (
+        f"The rows of the person and {answers} answers are gone, but their traces in the files "
+        "could not be overwritten while others read them; that happens when the server stops, or "
+        "at the next withdrawal."
+    )
 
 
 async def _refuse_pay(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:

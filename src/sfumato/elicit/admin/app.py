@@ -133,17 +133,28 @@ async def _for_researcher(
     office: Office, give: Callable[[Office, Request, str], Awaitable[Response]], request: Request
 ) -> Response:
     """The page for whoever has the key, the form to log in for others."""
-    session = login.session_in(office.door, request)
-    if session is not None:
-        try:
+    try:
+        session = await _session(office, request)
+        if session is not None:
             return await give(office, request, session)
-        except DATABASE_ERRORS:
-            raise Unavailable(
-                "The database cannot be read just now; load the page again."
-            ) from None
+    except DATABASE_ERRORS:
+        raise Unavailable("The database cannot be read just now; load the page again.") from None
     if request.url.path.endswith((".json", "/events")) or "/export." in request.url.path:
         raise UnknownToken("Log in first.")
     return _html(request, "login", status=401, title="Log in", wrong=False)
+
+
+async def _session(office: Office, request: Request) -> str | None:
+    """The session of a researcher who has not logged out."""
+    session = login.session_in(office.door, request)
+    if session is None or await run_in_threadpool(_is_logged_out, office, session):
+        return None
+    return session
+
+
+def _is_logged_out(office: Office, session: str) -> bool:
+    with office.live.database.reader() as connection:
+        return login.is_logged_out(connection, session)
 
 
 async def _with_form(
@@ -152,7 +163,7 @@ async def _with_form(
     request: Request,
 ) -> Response:
     """Do something only for a form that this session was given (S9)."""
-    session = login.session_in(office.door, request)
+    session = await _session(office, request)
     if session is None:
         raise UnknownToken("Log in first.")
     form = await _form(request)
@@ -176,7 +187,7 @@ async def _log_out(
     office: Office, request: Request, session: str, form: Mapping[str, str]
 ) -> Response:
     reply = _redirect(request, "")
-    login.take_cookie(request, reply)
+    login.take_cookie(office.door, request, reply)
     await _note(office, login.name_of(session), "logout")
     return reply
 
@@ -259,6 +270,8 @@ async def _news(office: Office, request: Request) -> AsyncIterator[str]:
     yield "retry: 3000\n\n"
     while login.session_in(office.door, request) is not None:
         try:
+            if await _session(office, request) is None:
+                return
             version = await run_in_threadpool(
                 office.live.refresh, at_most_every=office.event_seconds / 2
             )
@@ -301,7 +314,7 @@ def _write_export(office: Office, path: Path) -> None:
 async def _page(
     office: Office, request: Request, session: str, name: str, *, status: int = 200, **values: Any
 ) -> Response:
-    token = form_token(office.door.study_key, session)
+    token = form_token(office.door.secret, session)
     study = office.live.collection.study
     return _html(request, name, status=status, form=token, study=study, **values)
 

@@ -1,8 +1,9 @@
 """Who is the researcher: a key typed once, then a signed cookie, and a token in every form.
 
 The key is checked in constant time and kept nowhere. A session is a text with its end and a random
-part, signed with a key that follows from the study's own: no table, and a new key for the study
-ends all sessions. The token against forged forms (S9) is signed over the session in the same way.
+part, signed with a key that follows from the study's own and the researcher's: another of either
+ends all sessions, and a logout, which is in the log, ends one. The token against forged forms (S9)
+is signed over the session in the same way.
 """
 
 import hashlib
@@ -11,13 +12,17 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import argon2
 import itsdangerous
+import sqlalchemy as sa
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sfumato.elicit.refusals import Forbidden
+from sfumato.elicit.storage.database import Connection, prepare
+from sfumato.elicit.storage.store import audit
 from sfumato.elicit.web.security import Buckets, address_key
 
 SESSION_SECONDS = 12 * 3600
@@ -69,9 +74,8 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-COOKIE = "sfumato_admin"
 TRIES_PER_MINUTE = 5
-"""Of one address; all addresses together may try six times as often."""
+"""Of one address. Others are not slowed down by them, or anybody could keep the researcher out."""
 _SENTENCE = "Too many tries; wait a minute before the next."
 
 
@@ -89,25 +93,30 @@ class Door:
             per_second=TRIES_PER_MINUTE / 60, burst=TRIES_PER_MINUTE, clock=time.monotonic
         )
     )
-    all_tries: Buckets = field(
-        default_factory=lambda: Buckets(
-            per_second=TRIES_PER_MINUTE / 10, burst=6 * TRIES_PER_MINUTE, clock=time.monotonic
-        )
-    )
-    cookie: str = COOKIE
-    """What the session's cookie is called."""
+    cookie: str = ""
+    """What the session's cookie is called; another for each study, as cookies know no ports."""
+
+    def __post_init__(self) -> None:
+        if not self.cookie:
+            name = hmac.digest(self.study_key, b"cookie", "sha256").hex()[:8]
+            object.__setattr__(self, "cookie", f"sfumato_admin_{name}")
+
+    @cached_property
+    def secret(self) -> bytes:
+        """What sessions and forms are signed with."""
+        typed = self.admin_key.encode("utf-8", "surrogatepass")
+        return hmac.digest(self.study_key, typed, "sha256")
 
     def count_try(self, request: Request) -> None:
         """Count a try to log in, or raise ``TooMany`` (S10)."""
         host = request.client.host if request.client else ""
         self.tries.take(address_key(host), _SENTENCE)
-        self.all_tries.take("", _SENTENCE)
 
 
 def session_in(door: Door, request: Request) -> str | None:
-    """The session in the cookie, if it is a good one."""
+    """The session in the cookie, if it was made here and its time is not over."""
     session = request.cookies.get(door.cookie, "")
-    valid = bool(session) and admin_session_is_valid(door.study_key, session, now=door.clock())
+    valid = bool(session) and admin_session_is_valid(door.secret, session, now=door.clock())
     return session if valid else None
 
 
@@ -118,14 +127,14 @@ def name_of(session: str) -> str:
 
 def check_form(door: Door, session: str, typed: str) -> None:
     """Refuse a form that was not made for this session (S9)."""
-    signer = _signer(door.study_key, "form")
+    signer = _signer(door.secret, "form")
     if not signer.verify_signature(session, typed.encode("utf-8", "surrogatepass")):
         raise Forbidden("The form is too old or comes from elsewhere; load the page again.")
 
 
 def give_cookie(door: Door, request: Request, response: Response) -> str:
     """Begin a session; its name in the log."""
-    session = new_admin_session(door.study_key, now=door.clock())
+    session = new_admin_session(door.secret, now=door.clock())
     response.set_cookie(
         door.cookie,
         session,
@@ -138,9 +147,21 @@ def give_cookie(door: Door, request: Request, response: Response) -> str:
     return name_of(session)
 
 
-def take_cookie(request: Request, response: Response) -> None:
-    """End the session in this browser."""
-    response.delete_cookie(COOKIE, path=_path(request))
+def take_cookie(door: Door, request: Request, response: Response) -> None:
+    """Take the session away from this browser."""
+    response.delete_cookie(door.cookie, path=_path(request))
+
+
+def is_logged_out(connection: Connection, session: str) -> bool:
+    """Whether the log says that this session was ended."""
+    return connection.one(_LOGOUT, who=name_of(session)) is not None
+
+
+_LOGOUT = prepare(
+    sa.select(audit.c.id)
+    .where(audit.c.who == sa.bindparam("who"), audit.c.what == sa.literal_column("'logout'"))
+    .limit(sa.literal_column("1"))
+)
 
 
 def _path(request: Request) -> str:

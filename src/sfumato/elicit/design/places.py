@@ -11,6 +11,8 @@ SETTINGS = "study.toml"
 IMAGES = "images"
 KEY = "key"
 DATABASE = "study.sqlite"
+WITHDRAWN = "withdrawn"
+"""Who is to be erased again from a backup that was made before: keyed hashes, one a line."""
 
 KEY_BYTES = 32
 
@@ -38,6 +40,23 @@ def write_key(folder: Path, key: bytes) -> None:
     place = os.open(folder / KEY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(place, "wb") as file:
         file.write(key)
+
+
+def note_withdrawn(folder: Path, mark: str) -> None:
+    """Add a mark to the list of those who withdrew, and have it on disk."""
+    place = os.open(folder / WITHDRAWN, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(place, "a", encoding="ascii") as file:
+        file.write(f"{mark}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_withdrawn(folder: Path) -> set[str]:
+    """The marks of those who withdrew."""
+    try:
+        return set((folder / WITHDRAWN).read_text(encoding="ascii").split())
+    except FileNotFoundError:
+        return set()
 
 
 def read_key(folder: Path) -> bytes:

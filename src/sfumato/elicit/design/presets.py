@@ -1,5 +1,6 @@
 """The protocols of the papers, in ``presets.toml``, as settings to begin a study with."""
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,13 +17,25 @@ from sfumato.elicit.design.study import (
     Mode,
     Recruiting,
     Text,
+    Whose,
     fit_layout,
     study_from,
 )
+from sfumato.errors import DataError
 from sfumato.names import find
 
 Shows = Literal["image", "image-and-class", "pair", "triplet", "mix"]
 """What one trial shows: see ``stimuli``."""
+
+
+class ViewWords(FrozenSettings):
+    """What people read when they are asked for the one view or the other."""
+
+    title: str
+    wording: str
+    instructions: tuple[Text, ...]
+    comprehension: tuple[Check, ...]
+    prompts: dict[str, Text] = Field(default_factory=dict)
 
 
 class StudyPreset(FrozenSettings):
@@ -41,8 +54,12 @@ class StudyPreset(FrozenSettings):
     layout: Layout
     per_item: int
     shows: Shows = "image"
-    framing: Literal["own", "others"] = "own"
-    """Whether people say what they see, or what they think others would (S2-03)."""
+    whose: Whose = "own"
+    """Whether people say what they see, or what they think others would (S2-03), where a study does
+    not say so itself."""
+    own: "ViewWords | None" = None
+    others: "ViewWords | None" = None
+    """The words for that view, where those of the preset are for the other."""
     mode: Mode = "guarded"
     prompts: dict[str, Text] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
@@ -75,22 +92,25 @@ def preset_settings(name: str, classes: Sequence[str], /, **changes: Any) -> dic
     """The settings of that study before they are checked."""
     preset = find(PRESETS, name, what="preset")
     told = preset.model_dump(mode="json", exclude_unset=True)
+    whose = changes.get("whose", preset.whose)
+    words = words_for(name, whose, changes.get("classes", classes))
     settings: dict[str, Any] = {
         "name": name,
-        "title": preset.title,
+        "title": words.title,
         "preset": name,
         "form": preset.form,
+        "whose": whose,
         "classes": list(classes),
-        "wording": preset.wording,
-        "prompts": told.get("prompts", {}),
+        "wording": words.wording,
+        "prompts": dict(words.prompts),
         "options": told.get("options", {}),
         "mode": preset.mode,
         "per_item": preset.per_item,
         "rules": list(preset.rules),
         "welcome": {
             "consent": list(_FILE.consent),
-            "instructions": told["instructions"],
-            "comprehension": told["comprehension"],
+            "instructions": list(words.instructions),
+            "comprehension": [check.model_dump() for check in words.comprehension],
             "debrief": list(_FILE.debrief),
         },
         "layout": told["layout"],
@@ -101,6 +121,30 @@ def preset_settings(name: str, classes: Sequence[str], /, **changes: Any) -> dic
     if isinstance(given, Mapping):
         settings["layout"] = fit_layout(settings["layout"], given)
     return settings
+
+
+def words_for(name: str, whose: str, classes: Sequence[str]) -> ViewWords:
+    """The words of a preset for one view, with a class of the study where they need an example.
+
+    >>> words_for("distribution", "own", ["melanoma", "naevus"]).comprehension[1].right
+    'Give all chips to melanoma.'
+    """
+    preset = find(PRESETS, name, what="preset")
+    words = find({"own": preset.own, "others": preset.others}, whose, what="view")
+    if words is None:
+        if whose != preset.whose and preset.own is None and preset.others is None:
+            raise DataError(
+                f"The preset {name!r} asks people for {_VIEWS[preset.whose]} only; take another "
+                "preset, or write wording, instructions and questions about them yourself."
+            )
+        words = ViewWords.model_validate(
+            preset.model_dump(include=set(ViewWords.model_fields), mode="json")
+        )
+    example = json.dumps(classes[0])[1:-1] if classes else ""
+    return ViewWords.model_validate_json(words.model_dump_json().replace("{example}", example))
+
+
+_VIEWS = {"own": "their own view", "others": "what others would say"}
 
 
 def merge_settings(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

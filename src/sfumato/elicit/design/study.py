@@ -5,6 +5,7 @@ unknown key is an error that names the nearest known one.
 """
 
 import json
+import os
 import re
 import tomllib
 from collections import Counter
@@ -120,6 +121,9 @@ class Recruiting(FrozenSettings):
     platform: Platform = "link"
     id_parameter: str = Field(default="participant", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
     """Of the address, for the platform "link"."""
+    entry: Literal["signed", "open"] = "signed"
+    """Whether an ordinary link must be one that was made for its person, or whoever types an id may
+    come in; the ids of other platforms are not ours to sign."""
     study_id: str = ""
     """The platform's own id of this study; entries that name another are refused."""
     completion_code: str = ""
@@ -170,6 +174,9 @@ Form = Literal[
 Mode = Literal["faithful", "guarded"]
 """Accept what the paper accepted and count the faults, or point a contradiction out first."""
 
+Whose = Literal["own", "others"]
+"""What people are asked for: what they see themselves, or what they think others would say."""
+
 LONGEST_CLASS = 200
 MIX_OPTIONS: dict[str, Any] = {"confidence": True}
 
@@ -184,6 +191,8 @@ class ElicitStudy(FrozenSettings):
     form: Form
     classes: tuple[str, ...] = ()
     """What answers are about; empty for pairs and triplets."""
+    whose: Whose | None = None
+    """Whose view the words ask for; None where nobody wrote it down."""
     wording: str = Field(min_length=1, max_length=5_000)
     """What is asked. ``{class}`` stands for the class shown (typicality), ``{first}`` and
     ``{second}`` for the two classes of a mix in the order in which the person sees them."""
@@ -279,7 +288,14 @@ def study_from(settings: Mapping[str, Any], *, where: str) -> ElicitStudy:
 def write_study(study: ElicitStudy, path: Path) -> None:
     """Write all settings, also those that are as usual, for whoever reads the file."""
     told = study.model_dump(mode="json", exclude_none=True)
-    path.write_text(tomli_w.dumps(told), encoding="utf-8")
+    write_private(path, tomli_w.dumps(told).encode())
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, from its first byte on."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        os.fchmod(file.fileno(), 0o600)  # one that was there may have been readable by others
+        file.write(content)
 
 
 def fit_layout(layout: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

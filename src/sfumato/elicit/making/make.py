@@ -39,6 +39,7 @@ from sfumato.elicit.making.tables import (
     read_comparisons,
     read_mixes_of,
 )
+from sfumato.elicit.session.answers import check_length, question_of
 from sfumato.elicit.session.collection import keyed_hash
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.storage.schema import Stimulus, create_all, fill
@@ -98,6 +99,7 @@ def new_study(
     protocol = find(PRESETS, preset, what="preset")
     named = {"name": _slug(folder.name) or preset, **changes}
     study = preset_study(preset, classes, where=where, **named)
+    check_length(question_of(study))
     given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
     _check_given(study, protocol, given)
     rng, key = np.random.default_rng(seed), new_key()

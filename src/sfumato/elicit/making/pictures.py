@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from sfumato.elicit.design.study import write_private
 from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
 from sfumato.judgments.mixed import mix_pixels
@@ -98,7 +99,7 @@ def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
         shown.save(written, "PNG", compress_level=1)
     content = written.getvalue()
     file = f"{name}.{ending}"
-    (folder / file).write_bytes(content)
+    write_private(folder / file, content)
     return Picture(name, file, *shown.size, hashlib.sha256(content).hexdigest())
 
 
@@ -224,14 +225,18 @@ def _content(path: Path) -> bytes:
 
 
 def _unpacked(archive: ZipFile, entry: ZipInfo) -> bytes:
-    if entry.file_size > MOST_BYTES:
+    # Only so much is unpacked, whatever the archive says of its size.
+    most = min(entry.file_size, MOST_BYTES) + 1
+    try:
+        with archive.open(entry) as opened:
+            content = opened.read(most)
+    except (BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise DataError(f"{entry.filename} cannot be unpacked: {error}.") from None
+    if len(content) > MOST_BYTES or entry.file_size > MOST_BYTES:
         raise DataError(
             f"{entry.filename} is larger than {MOST_BYTES // 1_000_000} MB; scale it down."
         )
-    try:
-        return archive.read(entry)
-    except (BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise DataError(f"{entry.filename} cannot be unpacked: {error}.") from None
+    return content
 
 
 def _decoded(content: bytes, name: str) -> Image.Image:

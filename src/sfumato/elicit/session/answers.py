@@ -14,13 +14,16 @@ from typing import Any, assert_never
 
 from sfumato.elicit.design.study import ElicitStudy, Form, Mode
 from sfumato.elicit.refusals import AnswerFault, InvalidAnswer
-from sfumato.errors import UnknownName
+from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuestion
 from sfumato.judgments.question import RULED_OUT, Question, ask
 from sfumato.judgments.statements import read_answers
 
-ANSWER_BYTES = 16 * 1024
+ANSWER_BYTES = 256 * 1024
+"""Of the longest answer that a study may ask for."""
 TEXT_LIMIT = 2_000
+NUMBER_BYTES = 24
+"""Of a number, as long as Python and browsers write them."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,39 @@ def question_of(study: ElicitStudy) -> AnyQuestion:
             return Question(form, plain.classes, study.wording, plain.options, study.version)
         case _:
             assert_never(form)
+
+
+def longest_answer(question: AnyQuestion) -> int:
+    """How many bytes of JSON an answer may have that the question allows.
+
+    >>> longest_answer(ask("yes-no-unsure", ["cat", "dog"]))
+    108
+    """
+    if not isinstance(question, Question):
+        return 4 * NUMBER_BYTES
+    names = [len(json.dumps(name)) for name in question.classes]
+    named = sum(names) + (1 + NUMBER_BYTES) * len(names)  # one value a class
+    match question.kind:
+        case "choose-one" | "typicality":
+            return max(names) + 2 * NUMBER_BYTES
+        case "top-two":
+            return 2 * max(names) + named + 2 * 6 * TEXT_LIMIT + 4 * NUMBER_BYTES
+        case "distribution":
+            return named + sum(names) + len(names) + 2 * NUMBER_BYTES
+        case _:
+            return named + 2 * NUMBER_BYTES
+
+
+def check_length(question: AnyQuestion) -> None:
+    """Refuse a question whose answer might be longer than the server takes."""
+    most = longest_answer(question)
+    if most > ANSWER_BYTES:
+        assert isinstance(question, Question)
+        raise DataError(
+            f"An answer about these {len(question.classes):,} classes could have {most:,} bytes, "
+            f"and at most {ANSWER_BYTES:,} are taken; give the classes shorter names, or ask about "
+            "fewer."
+        )
 
 
 def check_answer(
@@ -135,7 +171,7 @@ def _as_json(answer: Any) -> str:
     except (ValueError, TypeError, RecursionError):
         raise _malformed("", "The answer is not plain JSON with finite numbers.") from None
     if len(text) > ANSWER_BYTES:
-        raise _malformed("", f"The answer is longer than {ANSWER_BYTES} bytes.")
+        raise _malformed("", f"The answer is longer than {ANSWER_BYTES:,} bytes.")
     return text
 
 

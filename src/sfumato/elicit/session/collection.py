@@ -7,9 +7,15 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 
 from sfumato.elicit.design.study import ElicitStudy
-from sfumato.elicit.session.answers import AnyQuestion, question_of
+from sfumato.elicit.session.answers import (
+    AnyQuestion,
+    check_length,
+    longest_answer,
+    question_of,
+)
 from sfumato.elicit.session.screen import ShownQuestion
 
 
@@ -44,24 +50,40 @@ class Collection:
     """The study's own secret; pseudonyms cannot be computed without it."""
     question: AnyQuestion
     asked: ShownQuestion
+    answer_bytes: int
+    """Of the longest answer that the question allows."""
     consent_version: str
     """"not asked" where the study asks for no consent."""
     consent_hash: str
     """SHA-256 of the text that people agree to (S15)."""
+    folder: Path | None = None
+    """Of the study, where one is known."""
 
     def pseudonym(self, platform: str, platform_id: str) -> str:
         """What a person is called everywhere but in ``participant_identity`` (S13)."""
         return keyed_hash(self.key, self.study.name, "person", platform, platform_id)
 
+    def withdrawal_mark(self, pseudonym: str, *, identity_only: bool) -> str:
+        """By what a person who withdrew is known again in a backup, and nowhere else."""
+        what = "identity" if identity_only else "all"
+        return keyed_hash(self.key, self.study.name, "withdrawn", what, pseudonym)
 
-def collection_of(study: ElicitStudy, key: bytes) -> Collection:
+    def link_signature(self, person: str) -> str:
+        """What a link must hold beside the id of its person, so that nobody can invent one."""
+        return keyed_hash(self.key, self.study.name, "link", person)
+
+
+def collection_of(study: ElicitStudy, key: bytes, folder: Path | None = None) -> Collection:
     """Everything that can be worked out once."""
     assert len(key) >= 16, "a key of fewer than 128 bits can be guessed"
     text = "\n\n".join(study.welcome.consent)
+    question = question_of(study)
+    check_length(question)
     return Collection(
         study=study,
         key=key,
-        question=question_of(study),
+        question=question,
+        answer_bytes=longest_answer(question),
         asked=ShownQuestion(
             form=study.form,
             wording=study.wording,
@@ -70,4 +92,5 @@ def collection_of(study: ElicitStudy, key: bytes) -> Collection:
         ),
         consent_version=study.welcome.consent_version if study.welcome.consent else "not asked",
         consent_hash=hashlib.sha256(text.encode()).hexdigest(),
+        folder=folder,
     )

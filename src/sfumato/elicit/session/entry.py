@@ -1,6 +1,7 @@
 """Let a person in: consent, places, a plan of their own; or take up where they stopped."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
+from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.refusals import (
     AnswerFault,
     CollectionClosed,
@@ -25,6 +27,8 @@ from sfumato.elicit.storage.schema import get_meta
 
 ID_LIMIT = 200
 SAME_ADDRESS = 5
+HOLD_SECONDS = 600
+"""So long somebody who has answered nothing keeps a place that another wants."""
 _ENTRY_LOCK = 7_364_120
 """One entry at a time, over all processes: the number of places is counted before it is taken."""
 
@@ -53,7 +57,7 @@ def enter(
 ) -> EntryToken:
     """A token for a new session, or for the one this person has not finished.
 
-    Entry addresses are not signed, so anybody can type another person's id. A second browser
+    The ids of platforms are not signed, so anybody can type another person's. A second browser
     gets into a session only with the platform's id of the same attempt, and is flagged.
     Nothing is stored for somebody who has not agreed to the text of consent (S15).
     """
@@ -70,7 +74,8 @@ def enter(
         return EntryToken(_give_token(connection, collection, last.id, now), resumed=True)
     if get_meta(connection, "closed") is not None:
         raise CollectionClosed("This study is closed.", reason="closed")
-    plan, batch = _plan(connection, collection, person, now=now, rng=rng)
+    hashed = address and collection_hash(collection, "address", address)
+    plan, batch = _plan(connection, collection, person, hashed, now=now, rng=rng)
     participant = (
         person.id
         if person is not None
@@ -85,7 +90,7 @@ def enter(
         study_id=study_id,
         attempt=attempt,
         language=language,
-        address=address,
+        address=hashed,
         now=now,
         rng=rng,
     )
@@ -125,8 +130,11 @@ def _goes_on(
 ) -> bool:
     """Whether the last session of this person is the one to show; refuses a second attempt."""
     other_attempt = last.platform_session != attempt
+    recruiting = collection.study.recruiting
     if last.ended in ("finished", "screened-out"):
-        if other_attempt:
+        # Where anybody may type any id, nobody is shown the code that belongs to it.
+        is_open = recruiting.platform == "link" and recruiting.entry == "open"
+        if other_attempt or is_open:
             raise Conflict("You have already taken part in this study.")
         return True
     if last.ended == "returned":
@@ -148,30 +156,65 @@ def _plan(
     connection: Connection,
     collection: Collection,
     person: Any,
+    address: str | None,
     *,
     now: float,
     rng: np.random.Generator,
 ) -> tuple[list[str], str | None]:
     study = collection.study
-    full = CollectionClosed("All places in this study are taken.", reason="full")
+    participant = None if person is None else person.id
+    while (found := _place(connection, study, participant, now=now, rng=rng)) is None:
+        if not _displace(connection, study, address, now=now):
+            raise CollectionClosed("All places in this study are taken.", reason="full")
+    batch, stimuli = found
+    strata = json.loads(get_meta(connection, "strata") or "[]")
+    return lay_out(study.layout, strata=strata, batch=stimuli, rng=rng), batch
+
+
+def _place(
+    connection: Connection,
+    study: ElicitStudy,
+    participant: int | None,
+    *,
+    now: float,
+    rng: np.random.Generator,
+) -> tuple[str | None, list[int]] | None:
+    """The batch for one more person and its stimuli, where people get batches; None: all is full"""
     seen_since = now - study.reserve_minutes * 60
     places = study.recruiting.places
     if places is not None:
         resumable_since = now - study.resume_hours * 3600
         if connection.one(_PLACES_TAKEN, since=resumable_since).taken >= places:
-            raise full
+            return None
     elif not has_room(connection, seen_since=seen_since):
-        raise full
-    batch: str | None = None
-    stimuli: list[int] = []
-    if study.layout.whole_batches:
-        participant = None if person is None else person.id
-        chosen = choose_batch(connection, participant, seen_since=seen_since, rng=rng)
-        if chosen is None:
-            raise full
-        batch, stimuli = chosen
-    strata = json.loads(get_meta(connection, "strata") or "[]")
-    return lay_out(study.layout, strata=strata, batch=stimuli, rng=rng), batch
+        return None
+    if not study.layout.whole_batches:
+        return None, []
+    return choose_batch(connection, participant, seen_since=seen_since, rng=rng)
+
+
+def _displace(
+    connection: Connection, study: ElicitStudy, address: str | None, *, now: float
+) -> bool:
+    """Whether a session without any answer gave its place up for somebody from this address.
+
+    Ids in addresses can be invented, so a place is not held for ever by who never began, and not at
+    all by who holds several from an address with more of them than the newcomer's. Nobody who has
+    answered loses a place, nor the only one who reads the instructions at an address.
+    """
+    since = now - study.resume_hours * 3600
+    idle = connection.all(_UNPROVEN, since=since)
+    stale = [one for one in idle if now - one.last_seen > HOLD_SECONDS]
+    held = Counter(one.address for one in idle if one.address is not None)
+    if not stale and held and address is not None:
+        fullest, most = held.most_common(1)[0]
+        if most > max(held[address], 1):
+            stale = [one for one in idle if one.address == fullest]
+    if not stale:
+        return False
+    give_up_places(connection, stale[0].id)
+    connection.do(sql.END_SESSION, session=stale[0].id, how="lapsed")
+    return True
 
 
 def _new_participant(
@@ -209,13 +252,12 @@ def _new_session(
     order = list(study.classes)
     if study.layout.shuffle_classes:
         order = [order[place] for place in np.random.default_rng(seed).permutation(len(order))]
-    hashed = address and collection_hash(collection, "address", address)
     session: int = connection.one(
         _ADD_SESSION,
         participant=participant,
         study_id=study_id,
         platform_session=attempt,
-        address=hashed,
+        address=address,
         language=language,
         stage=_first_stage(collection),
         plan=json.dumps(plan),
@@ -225,7 +267,7 @@ def _new_session(
         label_order=json.dumps(order),
         now=now,
     ).id
-    if hashed is not None and connection.one(_SAME_ADDRESS, address=hashed).sessions > SAME_ADDRESS:
+    if address and connection.one(_SAME_ADDRESS, address=address).sessions > SAME_ADDRESS:
         raise_flag(connection, session, "one-address", now=now, about={})
     return session
 
@@ -268,6 +310,16 @@ _PLACES_TAKEN = prepare(
             sa.and_(_session.c.ended.is_(None), _session.c.last_seen >= given("since")),
         )
     )
+)
+_UNPROVEN = prepare(
+    sa.select(_session.c.id, _session.c.address, _session.c.last_seen)
+    .where(
+        _session.c.ended.is_(None),
+        _session.c.last_answer.is_(None),
+        _session.c.last_seen >= given("since"),
+    )
+    .order_by(_session.c.last_seen, _session.c.id)
+    .with_for_update(skip_locked=True)
 )
 _ADD_PARTICIPANT = prepare(
     sa.insert(store.participant)

@@ -15,7 +15,8 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit.refusals import Conflict
+from sfumato.elicit.design.places import note_withdrawn, read_withdrawn
+from sfumato.elicit.refusals import Conflict, Unavailable
 from sfumato.elicit.session.assign import give_up_places
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.writer import run_once
@@ -114,6 +115,7 @@ def withdraw(
 ) -> int:
     """Erase a person and all they answered; what stays is how many answers there were (S14)."""
     _lock_sessions(connection, participant)
+    _mark_withdrawn(connection, collection, participant, identity_only=False)
     for session in connection.all(_SESSIONS, participant=participant):
         give_up_places(connection, session.id)
     for trial in connection.all(_COUNTED, participant=participant):
@@ -208,6 +210,42 @@ def withdraw_person(
         return Withdrawal(answers, scrub(connection))
 
 
+def withdraw_again(
+    database: Database,
+    collection: Collection,
+    *,
+    who: str,
+    now: float,
+    rng: np.random.Generator,
+) -> int:
+    """Erase from a restored backup who withdrew after it was made; how many people."""
+    assert collection.folder is not None
+    marks = read_withdrawn(collection.folder)
+    again = 0
+    with database.connect() as connection:
+        for person in connection.all(_PSEUDONYMS) if marks else ():
+            for identity_only, command in ((False, withdraw), (True, forget_identity)):
+                mark = collection.withdrawal_mark(person.pseudonym, identity_only=identity_only)
+                if mark in marks:
+                    run: dict[str, Any] = {"now": now, "rng": rng, "who": who}
+                    run_once(connection, collection, command, participant=person.id, **run)
+                    again += 1
+                    break
+        if again:
+            scrub(connection)
+    return again
+
+
+def _mark_withdrawn(
+    connection: Connection, collection: Collection, participant: int, *, identity_only: bool
+) -> None:
+    """Note who withdrew, before it is done: who asked for it must not come back with a backup."""
+    found = connection.one(_PSEUDONYM, participant=participant)
+    if collection.folder is not None and found is not None:
+        mark = collection.withdrawal_mark(found.pseudonym, identity_only=identity_only)
+        note_withdrawn(collection.folder, mark)
+
+
 def person_called(connection: Connection, person: str) -> int:
     """The number of the participant with this pseudonym or platform id."""
     found = connection.all(_BY_NAME, name=person)
@@ -238,6 +276,7 @@ def forget_identity(
     The pseudonym is replaced as well: whoever has the key could compute the old one from the
     platform id. Free texts go, because people sign them.
     """
+    _mark_withdrawn(connection, collection, participant, identity_only=True)
     for session in connection.all(_LOCK_SESSIONS, participant=participant):
         give_up_places(connection, session.id)
         for statement in _FORGET_OF_SESSION:
@@ -250,6 +289,15 @@ def forget_identity(
     connection.do(_NOTE, at=now)
     note_act(connection, who, "forget identity", {"answers": answers}, now=now)
     return answers
+
+
+def scrub_files(database: Database) -> bool:
+    """The same with a connection of its own."""
+    try:
+        with database.connect() as connection:
+            return scrub(connection)
+    except Unavailable:
+        return False
 
 
 def scrub(connection: Connection) -> bool:
@@ -292,6 +340,10 @@ _participant, _session, _trial, _stimulus = (
 _their_sessions = sa.select(_session.c.id).where(_session.c.participant == given("participant"))
 _their_trials = sa.select(_trial.c.id).where(_trial.c.session.in_(_their_sessions))
 
+_PSEUDONYMS = prepare(sa.select(_participant.c.id, _participant.c.pseudonym))
+_PSEUDONYM = prepare(
+    sa.select(_participant.c.pseudonym).where(_participant.c.id == given("participant"))
+)
 _PARTICIPANT = prepare(
     sa.select(_participant.c.id).where(_participant.c.id == given("participant")).with_for_update()
 )

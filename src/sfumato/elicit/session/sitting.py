@@ -88,9 +88,9 @@ def lay_out(
 ) -> list[str]:
     """The slots of one session.
 
-    Practice comes first, then the main trials with a check after every ``checks_every`` of
-    them, then the repeats. ``batch`` holds the stimuli of a whole batch, and is empty where each
-    trial gets its stimulus just in time.
+    Practice comes first, then the main trials with a check somewhere in every ``checks_every`` of
+    them, so that nobody knows when to look, then the repeats. ``batch`` holds the stimuli of a
+    whole batch, and is empty where each trial gets its stimulus just in time.
 
     >>> layout = Layout(trials_per_person=4, practice=1, checks_every=2, repeat_numbers=(2, 1))
     >>> lay_out(layout, strata=[], batch=[], rng=np.random.default_rng(0))[:4]
@@ -100,9 +100,10 @@ def lay_out(
     """
     main = _main_slots(layout, strata, batch, rng)
     slots = ["practice"] * layout.practice
+    checked = _checked_places(layout, len(main), rng)
     for number, slot in enumerate(main, start=1):
         slots.append(slot)
-        if layout.checks_every and number % layout.checks_every == 0:
+        if number in checked:
             slots.append("check")
     return [*slots, *(f"repeat:{number}" for number in _repeated(layout, len(main), rng))]
 
@@ -130,6 +131,13 @@ def _main_slots(
     order = rng.permutation(len(strata))
     slots = [f"main:{strata[order[place % len(strata)]]}" for place in range(count)]
     return [slots[place] for place in rng.permutation(count)]
+
+
+def _checked_places(layout: Layout, main: int, rng: np.random.Generator) -> set[int]:
+    """The main trials, from 1, after which a check comes: one of each whole block."""
+    block = layout.checks_every
+    blocks = main // block if block else 0
+    return {block * place + int(rng.integers(1, block + 1)) for place in range(blocks)}
 
 
 def _repeated(layout: Layout, main: int, rng: np.random.Generator) -> list[int]:

@@ -33,6 +33,10 @@ GATHER_SECONDS = 0.04
 """How long a group waits for others at most; nobody notices it behind a network."""
 POSTGRESQL_THREADS = 4
 ATTEMPTS = 3
+RUN_SECONDS = 10
+"""After so long without a result the browser is told to send it again; a page waits for 20."""
+MOST_WAITING = 10_000
+"""Commands in the queue; more are turned away at once."""
 REMEMBERED = 16
 """Groups whose sizes tell how many things may be expected."""
 
@@ -87,6 +91,14 @@ class GroupQueue(Generic[T]):
             self._closed = True
             self._changed.notify_all()
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is taken any more."""
+        return self._closed
+
     @property
     def _expected(self) -> int:
         return min(max(self._sizes), self._most)
@@ -137,8 +149,12 @@ class Writer:
         """The result of a command, after it is on disk."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        self._submit(_Job(command, request, loop, future))
-        return cast(T, await future)
+        deadline = loop.call_later(RUN_SECONDS, self._give_up, future)
+        try:
+            self._submit(_Job(command, request, loop, future))
+            return cast(T, await future)
+        finally:
+            deadline.cancel()
 
     def run_and_wait(self, command: Callable[..., T], **request: Any) -> T:
         """The same for callers without an event loop."""
@@ -154,15 +170,37 @@ class Writer:
             thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether commands are still taken and somebody works on them."""
+        return not self._jobs.is_closed and all(thread.is_alive() for thread in self._threads)
+
     def _submit(self, job: _Job) -> None:
+        if len(self._jobs) >= MOST_WAITING:
+            raise Unavailable(_SENTENCE)
         if not self._jobs.put(job):
             raise Unavailable("The server is stopping; please try again in a moment.")
 
+    def _give_up(self, future: "asyncio.Future[Any]") -> None:
+        """Answer somebody whose command got no result: a database may hang and never fail."""
+        if not future.done():
+            error = Unavailable(f"The database did not answer within {RUN_SECONDS} seconds.")
+            future.set_exception(self._unavailable(error))
+
+    def _join(self) -> Connection:
+        connection = self.database.rejoin()
+        if connection.dialect == "postgresql":
+            connection.plain(f"SET statement_timeout = {RUN_SECONDS * 1000}")
+        return connection
+
     def _write_groups(self, rng: np.random.Generator) -> None:
         connection: Connection | None = None
-        while jobs := self._jobs.take():
+        while group := self._jobs.take():
+            jobs = [job for job in group if not job.future.done()]  # nobody waits for the others
+            if not jobs:
+                continue
             try:
-                connection = connection or self.database.rejoin()
+                connection = connection or self._join()
                 self._run_group(connection, jobs, rng)
                 self._note_outage(None)
             except Exception as error:  # nothing of this group is stored
@@ -212,10 +250,12 @@ class Writer:
         connection: Connection | None = None
         while jobs := self._jobs.take():
             (job,) = jobs
+            if job.future.done():  # nobody waits for it; it may have been sent again
+                continue
             for attempt in range(1, ATTEMPTS + 1):
                 idle, begun = connection is not None, False
                 try:
-                    connection = connection or self.database.rejoin()
+                    connection = connection or self._join()
                     connection.begin()
                     begun = True
                     job.result, job.error = self._call(connection, job, rng), None

@@ -27,6 +27,7 @@ function stored(storage, name) {
 
 export const session = stored("localStorage", "session"); // {token, entry, mturk}
 export const unsent = stored("localStorage", "unsent"); // the body of an answer not yet stored
+export const draft = stored("localStorage", "draft"); // {trial, state} of a form that is half filled
 export const entry = stored("sessionStorage", "entry"); // parameters of the address until consent
 export const instructions = stored("sessionStorage", "instructions");
 

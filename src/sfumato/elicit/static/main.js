@@ -1,6 +1,6 @@
 // Enter the study and show one screen after the other. The server decides what comes next.
 
-import { entry, get, hasToken, instructions, newKey, persist, post, Refused, session, setToken, unsent } from "./api.js";
+import { draft, entry, get, hasToken, instructions, newKey, persist, post, Refused, session, setToken, unsent } from "./api.js";
 import { find, h } from "./dom.js";
 import { consentScreen, plainScreen, stageScreens } from "./screens.js";
 import { knows, loadTexts, t } from "./texts.js";
@@ -63,6 +63,7 @@ async function enter(parameters, version) {
   const { assignmentId, turkSubmitTo } = parameters;
   setToken(token, { entry: fingerprint(parameters), mturk: turkSubmitTo ? { assignmentId, turkSubmitTo } : null });
   unsent.set(null);
+  draft.set(null);
   entry.set(null);
   await goOn();
 }
@@ -90,6 +91,7 @@ async function deliver(body) {
       (seconds, now) => notice("unsent", { seconds: Math.round(seconds) }, now),
     );
     unsent.set(null);
+    draft.set(null);
     return next;
   } catch (error) {
     unsent.set(null); // refused for good: sending it again would change nothing
@@ -161,7 +163,8 @@ async function sendAnswer({ answer, timing, events, point }) {
     if (!(error instanceof Refused)) throw error;
     if (error.status === 422) point(error.faults);
     else if (error.status === 409 || error.status === 404) await display(await patiently(() => get("/api/screen")));
-    else throw error;
+    else if (error.status === 401 || error.status === 410) throw error;
+    else point([{ sentence: t("refused", { reason: error.message }) }]); // the work stays where it is
   }
 }
 

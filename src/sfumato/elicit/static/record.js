@@ -8,7 +8,9 @@ import { isTyping } from "./dom.js";
 const NAME = 180;
 const EVENTS = 200;
 const INPUTS = 100;
-const LENGTH = 8000; // the server takes no body over 16 KB; the answer itself comes first
+// Bytes: the server leaves 14 KB for what is not the answer, which comes first.
+const INPUT_BYTES = 5000;
+const EVENT_BYTES = 8000;
 
 export function newRecord() {
   let start = performance.now();
@@ -73,15 +75,20 @@ export function newRecord() {
       return {
         timing: {
           seconds: now(),
-          inputs: Object.fromEntries(spent.map(([name, time]) => [name, Math.round(time * 1000) / 1000])),
+          inputs: Object.fromEntries(
+            fitting(
+              spent.map(([name, time]) => [name, Math.round(time * 1000) / 1000]),
+              INPUT_BYTES,
+            ),
+          ),
         },
-        events: fitting([...uses, ...others].slice(0, EVENTS)),
+        events: fitting([...uses, ...others].slice(0, EVENTS), EVENT_BYTES),
       };
     },
   };
 }
 
-function fitting(events) {
-  let room = LENGTH;
-  return events.filter((event) => (room -= JSON.stringify(event).length) > 0);
+function fitting(things, room) {
+  const bytes = (thing) => new TextEncoder().encode(JSON.stringify(thing)).length + 1;
+  return things.filter((thing) => (room -= bytes(thing)) > 0);
 }

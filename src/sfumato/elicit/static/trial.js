@@ -1,9 +1,11 @@
 // One trial: its images, its question, the form that takes the answer, and the way to send it.
 
+import { draft } from "./api.js";
 import { h, isTyping, keyHint } from "./dom.js";
 import { newRecord } from "./record.js";
 import { knows, t } from "./texts.js";
 
+const SAVE_MILLISECONDS = 100;
 const FORMS = [
   "choose-one",
   "top-two",
@@ -30,12 +32,15 @@ export async function trialScreen(screen, { send, back }) {
     h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" }),
   );
 
+  let complained = false; // what is said is about an answer that could not be sent
   function point(faults) {
     const sentences = faults.map(({ fault, sentence }) => (knows(`fault-${fault}`) ? t(`fault-${fault}`) : sentence));
     say([...new Set(sentences)].join(" "), faults[0]?.field);
+    complained = true;
   }
 
   function say(text, field = "") {
+    complained = false;
     status.textContent = text;
     for (const input of form.element.querySelectorAll("[data-field]")) {
       input.toggleAttribute("data-fault", text !== "" && input.dataset.field === field);
@@ -47,10 +52,26 @@ export async function trialScreen(screen, { send, back }) {
     const { answer, problem, field } = form.read();
     if (problem) {
       say(problem, field);
+      complained = true;
       return;
     }
     say("");
+    save();
     send({ answer, ...record.read(), point });
+  }
+
+  // A reload, another tab or a refusal shall not throw half an answer away.
+  let saving = null;
+  function save() {
+    clearTimeout(saving);
+    const state = ready ? (form.draft?.() ?? null) : null;
+    if (state !== null) draft.set({ trial: trial.id, state });
+  }
+  function touched({ target }) {
+    clearTimeout(saving);
+    saving = setTimeout(save, SAVE_MILLISECONDS);
+    // Before the form itself speaks: what was complained of is being mended.
+    if (complained && target.closest("[data-input], label, button")) say("");
   }
 
   let ready = false;
@@ -65,8 +86,12 @@ export async function trialScreen(screen, { send, back }) {
     say,
     submit,
   });
-  if (trial.draft !== null) form.fill(trial.draft);
+  const kept = draft.get();
+  if (kept?.trial === trial.id) form.fill(kept.state);
+  else if (trial.draft !== null) form.fill(trial.draft);
   record.watch(form.element);
+  for (const kind of ["input", "change", "click"]) form.element.addEventListener(kind, touched, true);
+  window.addEventListener("pagehide", save);
 
   const oneClick = form.oneClick && trial.draft === null;
   const foot = h(
@@ -82,7 +107,10 @@ export async function trialScreen(screen, { send, back }) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
     if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return; // it is pressed
     if (event.key === "Enter" && event.repeat) return event.preventDefault();
-    if (form.key?.(event, isTyping(event.target))) return event.preventDefault();
+    if (form.key?.(event, isTyping(event.target))) {
+      touched({ target: form.element });
+      return event.preventDefault();
+    }
     if (event.key === "Enter" && !oneClick) {
       event.preventDefault();
       submit();
@@ -111,6 +139,8 @@ export async function trialScreen(screen, { send, back }) {
       h("span", {}, t("progress", { number: trial.number, of: trial.of })),
     ],
     end() {
+      clearTimeout(saving);
+      window.removeEventListener("pagehide", save);
       document.removeEventListener("keydown", onKey);
       record.end();
     },

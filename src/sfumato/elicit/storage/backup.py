@@ -21,7 +21,13 @@ import sqlalchemy as sa
 
 from sfumato.elicit.design.places import DATABASE
 from sfumato.elicit.storage import store
-from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, Database, open_database
+from sfumato.elicit.storage.database import (
+    DATABASE_ERRORS,
+    MEMORY,
+    Connection,
+    Database,
+    open_database,
+)
 from sfumato.elicit.storage.schema import SCHEMA_VERSION, check, create_all, get_meta
 from sfumato.errors import DataError
 
@@ -68,6 +74,22 @@ def copy_collection(source: Database, target: Database) -> dict[str, Contents]:
             _remove(taking)
             raise
     return copied
+
+
+def copy_stimuli(source: Database, target: Database) -> None:
+    """Copy what can be shown, and nothing of anybody who answered, to a new database."""
+    shown = ("meta", "image", "stimulus")
+    with source.reader() as giving, target.connect() as taking:
+        _check_source(giving)
+        create_all(taking)
+        taking.begin()
+        taking.plain("DELETE FROM meta")
+        for name in shown:
+            for chunk in _chunks(giving, store.tables.tables[name]):
+                _insert(taking, store.tables.tables[name], chunk)
+        taking.plain("DELETE FROM meta WHERE key = 'closed'")
+        taking.plain("UPDATE stimulus SET finished = 0, reserved = 0, paused = false")
+        taking.commit()
 
 
 def contents_of(connection: Connection) -> dict[str, Contents]:
@@ -289,6 +311,7 @@ def restore_backup(path: Path, folder: Path) -> dict[str, Contents]:
         shutil.copyfile(path, part)
         part.chmod(0o600)
         with open_database(f"sqlite:///{part}").connect() as connection:
+            check_tables(connection, path.name)
             check_integrity(connection, path.name)
             check(connection)
             contents = contents_of(connection)
@@ -301,6 +324,36 @@ def restore_backup(path: Path, folder: Path) -> dict[str, Contents]:
     finally:
         _forget(part)
     return contents
+
+
+def check_tables(connection: Connection, name: str) -> None:
+    """Refuse an SQLite database with triggers, views, tables or columns that are not ours.
+
+    What stands in a file of somebody else's making would run with every answer.
+    """
+    with open_database(f"sqlite:///{MEMORY}").connect() as own:
+        create_all(own)
+        ours = _schema(own)
+    found = _schema(connection)
+    for what in found:
+        if what not in ours:
+            kind, called = what
+            raise DataError(f"{name} holds a {kind} {called!r}, which is not of this program.")
+    for (kind, called), columns in found.items():
+        if ours[kind, called] != columns:
+            raise DataError(f"{name} has other columns in the {kind} {called!r} than this program.")
+
+
+def _schema(connection: Connection) -> dict[tuple[str, str], list[Any]]:
+    """What a database is made of: kind and name to its columns."""
+    run = connection.driver.execute
+    things = run("SELECT type, name FROM sqlite_master WHERE substr(name, 1, 7) <> 'sqlite_'")
+    return {
+        (kind, name): run("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
+        if kind == "table"
+        else []
+        for kind, name in things.fetchall()
+    }
 
 
 def check_integrity(connection: Connection, name: str) -> None:

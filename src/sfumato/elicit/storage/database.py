@@ -26,6 +26,15 @@ Dialect = Literal["sqlite", "postgresql"]
 BUSY_SECONDS = 10
 """How long SQLite waits for a lock that another process holds."""
 
+PATIENCE: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""How soon a PostgreSQL server that went away without a word is noticed."""
+
 MEMORY = ":memory:"
 """What SQLite calls a database without a file."""
 
@@ -156,7 +165,7 @@ class Database:
                 return Connection(_open_sqlite(self.path), "sqlite", self.path)
             case "postgresql":
                 try:
-                    driver = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+                    driver = psycopg.connect(self.url, autocommit=True, **PATIENCE)
                 except psycopg.OperationalError as error:
                     raise Unavailable(f"The database cannot be reached: {_line(error)}.") from None
                 return Connection(driver, "postgresql")
@@ -223,6 +232,12 @@ def open_database(url: str) -> Database:
 
 def _open_sqlite(path: Path) -> sqlite3.Connection:
     try:
+        if str(path) != MEMORY and not path.exists():  # SQLite gives its log the same mode
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        reason = error.strerror
+        raise Unavailable(f"The database {path} cannot be opened: {reason}.") from None
+    try:
         driver = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -236,6 +251,7 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
         ) from None
     driver.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits at power loss
     driver.execute("PRAGMA foreign_keys = ON")
+    driver.execute("PRAGMA trusted_schema = OFF")
     driver.execute("PRAGMA secure_delete = ON")  # what a person withdraws is overwritten (S14)
     driver.execute("PRAGMA cache_size = -32000")
     # What a command may have to take back outgrows the memory that SQLite allows it by itself.

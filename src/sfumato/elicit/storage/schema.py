@@ -14,6 +14,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, compiler_of, prepare
 from sfumato.elicit.storage.store import (
+    answer,
     image,
     meta,
     stimulus,
@@ -23,14 +24,19 @@ from sfumato.errors import DataError
 
 Role = Literal["main", "check", "practice"]
 
-SCHEMA_VERSION = 1
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
-"""The step from version n to n + 1 stands at place n - 1."""
+def _index_audit(connection: Connection) -> None:
+    connection.plain("CREATE INDEX audit_who ON audit (who, what)")
 
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_index_audit,)
+"""The step from version n to n + 1 stands at place n - 1; the first database was of version 1."""
+SCHEMA_VERSION = len(MIGRATIONS) + 1
 
 FIXED = ("name", "form", "classes", "options", "per_item")
 """Settings of a study that its stimuli, its tokens or its stored answers depend on."""
+ASKED = ("whose", "wording", "prompts", "version")
+"""What people read when they answered: fixed from the first answer on."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ SET_META = {
     for dialect, insert in (("sqlite", sqlite_insert), ("postgresql", postgresql_insert))
 }
 GET_META = prepare(sa.select(meta.c.value).where(meta.c.key == sa.bindparam("key")))
+_ANSWERS = prepare(sa.select(sa.func.count().label("answers")).select_from(answer))
 _STIMULUS_COLUMNS = [
     column.name
     for column in stimulus.columns
@@ -129,8 +136,19 @@ def check(
         connection.commit()
 
 
+def take_study(connection: Connection, study: ElicitStudy) -> None:
+    """Check the settings that are to be served, and keep them as those that people will answer."""
+    check_study(connection, study)
+    if connection.one(_ANSWERS).answers == 0:
+        connection.begin()
+        set_meta(connection, "study", study.model_dump_json())
+        connection.commit()
+
+
 def check_study(connection: Connection, study: ElicitStudy) -> None:
-    """Refuse settings that the database was not filled with; texts, layout and pay may change."""
+    """Refuse settings that the database was not filled with, or a question that was answered in
+    other words; other texts, layout and pay may change.
+    """
     stored = json.loads(get_meta(connection, "study") or "{}")
     given = study.model_dump(mode="json")
     for name in FIXED:
@@ -138,6 +156,15 @@ def check_study(connection: Connection, study: ElicitStudy) -> None:
             raise DataError(
                 f"study.toml gives {name} as {_short(given[name])}, but the database was filled "
                 f"for {_short(stored[name])}; change it back, or make another study."
+            )
+
+    answers: int = connection.one(_ANSWERS).answers
+    for name in ASKED if answers else ():
+        if name in stored and given[name] != stored[name]:
+            count = "1 answer was" if answers == 1 else f"{answers:,} answers were"
+            raise DataError(
+                f"study.toml gives {name} as {_short(given[name])}, but {count} given to "
+                f"{_short(stored[name])}; change it back, or make another study."
             )
 
 

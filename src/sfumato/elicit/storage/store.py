@@ -193,6 +193,8 @@ audit = Table(
     Column("data", Text, nullable=False),  # JSON
 )
 
+Index("audit_who", audit.c.who, audit.c.what)  # whether a session was ended, at every page
+
 webhook_event = Table(
     "webhook_event",
     tables,

@@ -4,12 +4,14 @@ Pictures are found by their opaque ids: no text of a request ever becomes part o
 words of the page are one file per language, with English for whatever it leaves out.
 """
 
+import asyncio
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -18,10 +20,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from sfumato.elicit.refusals import Forbidden
+from sfumato.elicit.refusals import Forbidden, Unavailable, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven
+from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven, Screen
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
@@ -35,7 +37,7 @@ from sfumato.elicit.web.bodies import (
     token_of,
 )
 from sfumato.elicit.web.platforms import arrival_of, check_signature, message_in, take_message
-from sfumato.elicit.web.security import Throttle, address_key
+from sfumato.elicit.web.security import Buckets, Throttle, address_key
 from sfumato.errors import DataError
 
 Words = dict[str, str]
@@ -44,6 +46,7 @@ KINDS = {".png": "image/png", ".jpg": "image/jpeg"}
 FOREVER = "public, max-age=31536000, immutable"
 
 _IMAGES = prepare(sa.select(store.image.c.id, store.image.c.file))
+PULSE_SECONDS = 1.0
 SLOWER = "That was very fast; please wait a moment."
 
 
@@ -62,6 +65,7 @@ class Service:
     words: Mapping[str, Words]
     """The words of the page by language."""
     webhook_secret: str | None
+    pulse: "Pulse"
 
     @property
     def collection(self) -> Collection:
@@ -94,7 +98,7 @@ async def let_in(service: Service, request: Request) -> Response:
     )
     given = await read_model(request, EnterGiven)
     study = service.collection.study
-    arrival = arrival_of(study.recruiting, given.parameters)
+    arrival = arrival_of(service.collection, given.parameters)
     entered = await service.writer.run(
         commands.enter,
         platform=arrival.platform,
@@ -103,40 +107,60 @@ async def let_in(service: Service, request: Request) -> Response:
         study_id=arrival.study_id,
         consent_version=given.consent_version,
         language=given.language or study.language,
-        address=host or None,
+        address=address_key(host) or None,
     )
+    service.throttle.remember(entered.token)
     return model_reply(EnterReply(token=entered.token, resumed=entered.resumed))
 
 
 async def give_screen(service: Service, request: Request) -> Response:
     """What to show now."""
-    token = token_of(request)
-    service.throttle.calls.take(token, SLOWER)
-    return model_reply(await service.writer.run(commands.screen, token=token))
+    token = _known_token(service, request, service.throttle.calls)
+    return model_reply(await _ask(service, commands.screen, token))
 
 
 async def take_answer(service: Service, request: Request) -> Response:
     """Store an answer and give the next screen: the call that everything is built around."""
-    token = token_of(request)
-    service.throttle.answers.take(token, SLOWER)
+    token = _known_token(service, request, service.throttle.answers)
     given = await read_model(request, AnswerGiven)
-    return model_reply(await service.writer.run(commands.answer, token=token, given=given))
+    return model_reply(await _ask(service, commands.answer, token, given=given))
 
 
 async def leave_stage(service: Service, request: Request) -> Response:
     """Leave a stage before or after the trials."""
-    token = token_of(request)
-    service.throttle.calls.take(token, SLOWER)
+    token = _known_token(service, request, service.throttle.calls)
     given = await read_model(request, ProceedGiven)
-    return model_reply(await service.writer.run(commands.leave_stage, token=token, given=given))
+    return model_reply(await _ask(service, commands.leave_stage, token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:
     """Show the trial before this one again."""
-    token = token_of(request)
-    service.throttle.calls.take(token, SLOWER)
+    token = _known_token(service, request, service.throttle.calls)
     given = await read_model(request, BackGiven)
-    return model_reply(await service.writer.run(commands.back, token=token, given=given))
+    return model_reply(await _ask(service, commands.back, token, given=given))
+
+
+def _known_token(service: Service, request: Request, rate: Buckets) -> str:
+    """The token of a request within its rate, and within that of strangers of its address."""
+    token = token_of(request)
+    if token not in service.throttle.known:
+        host = request.client.host if request.client is not None else ""
+        service.throttle.strangers.take(address_key(host), SLOWER)
+    rate.take(token, SLOWER)
+    return token
+
+
+async def _ask(
+    service: Service, command: Callable[..., Screen], token: str, **request: Any
+) -> Screen:
+    """The screen that a command of a session ends with; its token is known from then on."""
+    try:
+        shown = await service.writer.run(command, token=token, **request)
+    except UnknownToken:
+        service.throttle.known.pop(token, None)
+        raise
+    service.throttle.remember(token)
+    return shown
 
 
 async def give_image(service: Service, request: Request) -> Response:
@@ -165,10 +189,42 @@ async def take_webhook(service: Service, request: Request) -> Response:
 
 
 async def give_health(service: Service, request: Request) -> Response:
-    """Whether an answer could be stored now; 503 where not."""
+    """Whether an answer could be stored now; 503 where not.
+
+    All who ask within a second share what was found: a flood of questions writes no more.
+    """
+    return as_json({"status": "ok", "seconds": await service.pulse.feel(service.writer)})
+
+
+async def give_life(service: Service, request: Request) -> Response:
+    """Whether the process works at all; the database is left alone."""
+    if not service.writer.is_alive:
+        raise Unavailable("The server is stopping.")
+    return as_json({"status": "ok"})
+
+
+class Pulse:
+    """The last try to write, shared for a second."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tried: asyncio.Task[float] | None = None
+        self._at = 0.0
+
+    async def feel(self, writer: Writer) -> float:
+        """How long a write took; raises what it raised."""
+        now = self._clock()
+        tried = self._tried
+        if tried is None or (tried.done() and now - self._at >= PULSE_SECONDS):
+            self._at = now
+            tried = self._tried = asyncio.create_task(_time_write(writer))
+        return await asyncio.shield(tried)
+
+
+async def _time_write(writer: Writer) -> float:
     begun = time.perf_counter()
-    await service.writer.run(_touch)
-    return as_json({"status": "ok", "seconds": round(time.perf_counter() - begun, 4)})
+    await writer.run(_touch)
+    return round(time.perf_counter() - begun, 4)
 
 
 def _touch(

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -52,11 +52,13 @@ def make_app(
     webhook_secret: str | None = None,
     limits: Limits | None = None,
     clock: Callable[[], float] = time.monotonic,
+    preview: bool = False,
 ) -> Starlette:
     """The application for the study in ``folder``; its lifespan starts and stops the writer.
 
     ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is the one
-    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``.
+    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``. A
+    ``preview`` is marked as such on every screen.
     """
     with writer.database.reader() as connection:
         files = image_files(connection)
@@ -64,22 +66,26 @@ def make_app(
     service = api.Service(
         writer=writer,
         throttle=make_throttle(limits or Limits(), clock=clock),
-        page=_page(writer.collection.study, words),
+        page=_page(writer.collection.study, words, preview=preview),
         folder=folder / IMAGES,
         files=files,
         words=words,
         webhook_secret=webhook_secret,
+        pulse=api.Pulse(clock),
     )
-    platform = writer.collection.study.recruiting.platform
-    return Starlette(
+    collection = writer.collection
+    headers = headers_for(collection.study.recruiting.platform)
+    app = Starlette(
         routes=_routes(service, admin),
         middleware=[
-            Middleware(guard, headers=headers_for(platform)),
+            Middleware(guard, headers=headers, answer_bytes=collection.answer_bytes),
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
         exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
         lifespan=partial(_while_served, writer),
     )
+    app.router.redirect_slashes = False  # it would repeat whatever host a request names
+    return app
 
 
 def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
@@ -90,6 +96,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         "/texts/{language}.json": api.give_texts,
         "/consent": api.give_consent,
         "/health": api.give_health,
+        "/healthz": api.give_life,
     }
     posts = {
         ANSWER: api.take_answer,
@@ -104,8 +111,12 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     if admin is not None:
-        routes.append(Mount("/admin", admin))
+        routes += [Route("/admin", _to_dashboard, methods=["GET"]), Mount("/admin", admin)]
     return routes
+
+
+async def _to_dashboard(_request: Request) -> Response:
+    return RedirectResponse("/admin/")
 
 
 def _straight_to(
@@ -127,14 +138,14 @@ def _straight_to(
     return called
 
 
-def _page(study: ElicitStudy, words: Mapping[str, Words]) -> str:
+def _page(study: ElicitStudy, words: Mapping[str, Words], *, preview: bool) -> str:
     """The HTML of the page, with the modules that it will need named for the browser."""
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True)
     modules = [path.stem for path in sorted(STATIC.glob("*.js")) if path.stem != "main"]
     if (STATIC / "forms" / f"{study.form}.js").is_file():
         modules.append(f"forms/{study.form}")
     return templates.get_template("page.html.j2").render(
-        study=study, words=words_for(words, study.language), scripts=modules
+        study=study, words=words_for(words, study.language), scripts=modules, preview=preview
     )
 
 

@@ -1,8 +1,8 @@
 """Who comes, and who goes: the parameters and the messages of the recruitment platform.
 
-None of the parameters in an address is signed: what they are good for is decided by
-``entry.enter``. Prolific's messages about submissions are (S18); one that was given back frees its
-places at once.
+Links of our own are signed, the parameters that other platforms add are not: what those are good
+for is decided by ``entry.enter``. Prolific's messages about submissions are (S18); one that was
+given back frees its places at once.
 """
 
 import base64
@@ -11,13 +11,14 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, assert_never
+from urllib.parse import urlencode
 
 import numpy as np
 import sqlalchemy as sa
 from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import bindparam as given
 
-from sfumato.elicit.design.study import Platform, Recruiting
+from sfumato.elicit.design.study import Platform
 from sfumato.elicit.refusals import AnswerFault, Forbidden, InvalidAnswer, Refusal
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.entry import collection_hash
@@ -28,6 +29,8 @@ from sfumato.elicit.web.bodies import parse_json
 
 MTURK_HOSTS = ("www.mturk.com", "worker.mturk.com", "workersandbox.mturk.com")
 """Only these may show the page in a frame, and only there a finished session is sent."""
+SIGNATURE = "signature"
+"""Parameter of a link that shows for whom it was made."""
 MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 
 
@@ -42,8 +45,12 @@ class Arrival:
     study_id: str
 
 
-def arrival_of(recruiting: Recruiting, parameters: Mapping[str, str]) -> Arrival:
-    """The ids in an address; 422 where the person's is missing, 403 in a preview."""
+def arrival_of(collection: Collection, parameters: Mapping[str, str]) -> Arrival:
+    """The ids in an address; 422 where the person's is missing, 403 in a preview.
+
+    403 also where a link is not one that was made for this person.
+    """
+    recruiting = collection.study.recruiting
     match recruiting.platform:
         case "prolific":
             return Arrival(
@@ -63,15 +70,31 @@ def arrival_of(recruiting: Recruiting, parameters: Mapping[str, str]) -> Arrival
                 study_id=parameters.get("hitId", ""),
             )
         case "link":
+            person = _needed(parameters, recruiting.id_parameter)
+            if recruiting.entry == "signed":
+                _check_link(collection, person, parameters.get(SIGNATURE, ""))
             return Arrival(
                 platform="link",
-                platform_id=_needed(parameters, recruiting.id_parameter),
+                platform_id=person,
                 platform_session=None,
                 # An ordinary link is written by the researcher: it belongs to this study.
                 study_id=recruiting.study_id,
             )
         case _:
             assert_never(recruiting.platform)
+
+
+def link_for(collection: Collection, address: str, person: str) -> str:
+    """The link by which one person comes to the study at an address."""
+    parameters = {collection.study.recruiting.id_parameter: person}
+    if collection.study.recruiting.entry == "signed":
+        parameters[SIGNATURE] = collection.link_signature(person)
+    return f"{address.rstrip('/')}/?{urlencode(parameters)}"
+
+
+def _check_link(collection: Collection, person: str, signature: str) -> None:
+    if not hmac.compare_digest(collection.link_signature(person).encode(), signature.encode()):
+        raise Forbidden("This link was not made for you; open the study by the link you were sent.")
 
 
 def _needed(parameters: Mapping[str, str], name: str) -> str:

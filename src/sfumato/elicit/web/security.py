@@ -8,10 +8,11 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.elicit.design.study import Platform
@@ -38,6 +39,10 @@ class Limits:
     call_burst: int = 30
     entries_per_minute: int = 30
     """New or resumed sessions from one address."""
+    strangers_per_second: float = 5
+    """Tokens from one address that this process has not seen to be right: forged ones, or those of
+    sessions that began before it started."""
+    stranger_burst: int = 60
 
 
 class Buckets:
@@ -79,6 +84,16 @@ class Throttle:
     answers: Buckets
     calls: Buckets
     entries: Buckets
+    strangers: Buckets
+    known: dict[str, None] = field(default_factory=dict)
+    """Tokens that were right."""
+
+    def remember(self, token: str) -> None:
+        """Let a token pass from now on; of very many, those seen first are forgotten."""
+        if token not in self.known:
+            if len(self.known) >= REMEMBERED:
+                del self.known[next(iter(self.known))]
+            self.known[token] = None
 
 
 def make_throttle(limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> Throttle:
@@ -90,6 +105,9 @@ def make_throttle(limits: Limits, *, clock: Callable[[], float] = time.monotonic
         ),
         calls=Buckets(per_second=limits.calls_per_second, burst=limits.call_burst, clock=clock),
         entries=Buckets(per_second=entries / 60, burst=entries, clock=clock),
+        strangers=Buckets(
+            per_second=limits.strangers_per_second, burst=limits.stranger_burst, clock=clock
+        ),
     )
 
 
@@ -111,6 +129,10 @@ def address_key(host: str) -> str:
 
 
 BODY_BYTES = 16 * 1024
+"""Of any request that carries no long answer."""
+RECORD_BYTES = 14 * 1024
+"""Of what a page sends beside an answer: times, events, key."""
+STAY_WITH_TLS = (b"strict-transport-security", b"max-age=31536000")
 SHORTEST_KEY = 16
 _REVALIDATED = ("/static/", "/texts/")
 _READS = ("GET", "HEAD", "OPTIONS")
@@ -147,8 +169,9 @@ def headers_for(platform: Platform) -> RawHeaders:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
-    """The application behind all these checks."""
+def guard(app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0) -> ASGIApp:
+    """The application behind all these checks; a body has room for an answer of some bytes."""
+    most = max(BODY_BYTES, answer_bytes + RECORD_BYTES)
 
     async def call_guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -160,16 +183,18 @@ def guard(app: ASGIApp, *, headers: RawHeaders) -> ASGIApp:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = _completed(message["headers"], headers, scope["path"])
+                message["headers"] = _completed(message["headers"], headers, scope)
             await send(message)
 
         try:
             _check_origin(scope)
-            await app(scope, _limited(scope, receive), send_with_headers)
+            await app(scope, _limited(scope, receive, most), send_with_headers)
         except Refusal as error:
             if begun:
                 raise
             await refusal_reply(error)(scope, receive, send_with_headers)
+        except ClientDisconnect:  # phones do that; there is nobody to answer
+            return
         except Exception as error:
             _log_without_values(scope, error)
             if begun:
@@ -228,11 +253,11 @@ def _check_origin(scope: Scope) -> None:
         raise Forbidden("The request comes from another site.")
 
 
-def _limited(scope: Scope, receive: Receive) -> Receive:
+def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     """Refuse a long body by its announced length, or as soon as more has come (S4)."""
     announced = Headers(scope=scope).get("content-length", "0")
-    if not announced.isdecimal() or len(announced) > 9 or int(announced) > BODY_BYTES:
-        raise TooLarge(f"The body is longer than {BODY_BYTES:,} bytes.")
+    if not announced.isdecimal() or len(announced) > 9 or int(announced) > most:
+        raise TooLarge(f"The body is longer than {most:,} bytes.")
     read = 0
 
     async def receive_some() -> Message:
@@ -240,19 +265,21 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             read += len(message.get("body", b""))
-            if read > BODY_BYTES:
-                raise TooLarge(f"The body is longer than {BODY_BYTES:,} bytes.")
+            if read > most:
+                raise TooLarge(f"The body is longer than {most:,} bytes.")
         return message
 
     return receive_some
 
 
-def _completed(given: RawHeaders, fixed: RawHeaders, path: str) -> RawHeaders:
+def _completed(given: RawHeaders, fixed: RawHeaders, scope: Scope) -> RawHeaders:
     present = {name.lower() for name, _ in given}
     added = [pair for pair in fixed if pair[0] not in present]
     if b"cache-control" not in present:
-        rule = b"no-cache" if path.startswith(_REVALIDATED) else b"no-store"
+        rule = b"no-cache" if scope["path"].startswith(_REVALIDATED) else b"no-store"
         added.append((b"cache-control", rule))
+    if scope["scheme"] == "https":
+        added.append(STAY_WITH_TLS)
     return [*given, *added]
 
 

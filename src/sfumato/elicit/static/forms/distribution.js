@@ -157,14 +157,19 @@ export function makeForm({ trial, options, word, changed, say }) {
     marker.textContent = marking ? word("marking") : "";
   }
 
+  function told() {
+    const some = places((place) => share[place] > 0);
+    const answer = Object.fromEntries(some.map((place) => [classes[place], (share[place] / 100) * scale]));
+    const not = classes.filter((_, place) => ruledOut[place]);
+    return not.length ? { ...answer, ruled_out: not } : answer;
+  }
+
   return {
     element,
+    draft: told,
     read() {
       if (left() > 0) return { problem: word("chips-left-first", { percent: round(left()) }) };
-      const told = places((place) => share[place] > 0);
-      const answer = Object.fromEntries(told.map((place) => [classes[place], (share[place] / 100) * scale]));
-      const not = classes.filter((_, place) => ruledOut[place]);
-      return { answer: not.length ? { ...answer, ruled_out: not } : answer };
+      return { answer: told() };
     },
     fill(draft) {
       const { ruled_out: not = [], ...given } = draft;

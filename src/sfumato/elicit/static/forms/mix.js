@@ -38,9 +38,13 @@ export function makeForm({ trial, options, word }) {
       const perceived = Number((1 - mix.value()).toFixed(6));
       return { answer: asksConfidence ? { perceived, confidence: sure.value() } : { perceived } };
     },
-    fill(draft) {
-      mix.set(1 - draft.perceived);
-      if (asksConfidence) sure.set(draft.confidence);
+    draft: () => ({
+      perceived: mix.said() ? 1 - mix.value() : null,
+      confidence: sure.said() ? sure.value() : null,
+    }),
+    fill({ perceived, confidence = null }) {
+      if (perceived !== null) mix.set(1 - perceived);
+      if (confidence !== null) sure.set(confidence);
     },
     key(event) {
       const place = digit(event, asked.length);

@@ -30,6 +30,7 @@ export function makeForm({ options, word }) {
     layout: "stack",
     element,
     read: () => (chosen() ? { answer: { rating: Number(chosen().value) } } : { problem: word("choose-point") }),
+    draft: () => (chosen() ? { rating: Number(chosen().value) } : null),
     fill(draft) {
       for (const radio of radios) radio.checked = Number(radio.value) === draft.rating;
     },

@@ -32,6 +32,7 @@ export function makeForm({ trial, options, word }) {
       }
       return { answer: Object.fromEntries(classes.map((name, place) => [name, sliders[place].value()])) };
     },
+    draft: () => (moved ? Object.fromEntries(classes.map((name, place) => [name, sliders[place].value()])) : null),
     fill(draft) {
       moved = true;
       classes.forEach((name, place) => sliders[place].set(draft[name] ?? 0));

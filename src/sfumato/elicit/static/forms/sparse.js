@@ -57,6 +57,7 @@ export function makeForm({ trial, options, word, changed, say }) {
       if (open) return { problem: word("move-slider-of", { name: open[0] }) };
       return { answer: Object.fromEntries([...picked].map(([name, one]) => [name, one.value()])) };
     },
+    draft: () => Object.fromEntries([...picked].map(([name, one]) => [name, one.said() ? one.value() : null])),
     fill(draft) {
       for (const [name, value] of Object.entries(draft)) toggle(name, value);
     },

@@ -47,7 +47,9 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     ),
     ruled_out: column("ruled_out", options_of("checkbox", "ruled_out")),
   };
-  const element = h("form", { class: "answer", onsubmit: (event) => event.preventDefault() }, caption, ...Object.values(columns));
+  // A paper's whole questions need more room than our short words.
+  const kind = prompts.first ? "answer long-words" : "answer";
+  const element = h("form", { class: kind, onsubmit: (event) => event.preventDefault() }, caption, ...Object.values(columns));
   const inputs = (name) => [...element.querySelectorAll(`input[name="${name}"]`)];
   const box = (name) => inputs(name)[0];
 
@@ -102,11 +104,12 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
   return {
     element,
     read,
+    draft: () => ({ ...value(), none: inputs("second").at(-1).checked }),
     fill(draft) {
       const check = (name, label) => inputs(name)[classes.indexOf(label)]?.toggleAttribute("checked", true);
       check("first", draft.first);
       if (draft.second) check("second", draft.second);
-      else inputs("second").at(-1).toggleAttribute("checked", true);
+      else if (draft.none ?? true) inputs("second").at(-1).toggleAttribute("checked", true);
       for (const label of draft.ruled_out ?? []) check("ruled_out", label);
       for (const name of ["first_percent", "second_percent"]) box(name).value = draft[name] ?? "";
     },

@@ -20,6 +20,7 @@ export function makeForm({ trial, options, word }) {
     element: h("div", { class: "answer" }, one.row),
     read: () =>
       one.said() ? { answer: { class: shownClass, typicality: one.value() } } : { problem: word("move-slider") },
+    draft: () => (one.said() ? { typicality: one.value() } : null),
     fill: (draft) => one.set(draft.typicality),
     key: (event) => focusOnArrow(event, one.input),
   };

@@ -40,8 +40,12 @@ export function makeForm({ trial, word }) {
   element.addEventListener("focusin", ({ target }) => goTo(Number(target.name.split("-")[1])));
   goTo(0);
 
+  const told = () =>
+    Object.fromEntries(classes.map((name, place) => [name, said(place)]).filter(([, value]) => value));
+
   return {
     element,
+    draft: told,
     read() {
       const open = firstOpen();
       // What is missing is refused in "guarded" and counted in "faithful"; nothing at all is neither.
@@ -50,8 +54,7 @@ export function makeForm({ trial, word }) {
         inputs(open)[0].focus();
         return { problem: word("open-class", { name: classes[open] }) };
       }
-      const told = classes.map((name, place) => [name, said(place)]).filter(([, value]) => value);
-      return { answer: Object.fromEntries(told) };
+      return { answer: told() };
     },
     fill(draft) {
       classes.forEach((name, place) => {
