@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.labels.worth.result import NOBODY, Worth, worth_words
+from sfumato.labels.worth.result import NO_SCALE, NOBODY, Worth, worth_words
 from sfumato.reporting.draw import (
     INK,
     Basis,
@@ -15,18 +15,9 @@ from sfumato.reporting.draw import (
     panels,
     styles,
 )
-from sfumato.reporting.page import (
-    Bar,
-    Block,
-    Chart,
-    Lead,
-    Origin,
-    Page,
-    Section,
-    Table,
-    write,
-)
-from sfumato.reporting.text import Finding
+from sfumato.reporting.page import Bar, Chart, Lead, Origin, Page, Section, Table, write
+
+QUESTION = "How many people is a judge worth?"
 
 IN_WORDS = """\
 Somebody else is asked about the same item. How well can their answer be told beforehand? Knowing \
@@ -78,77 +69,64 @@ def draw_worth(found: Worth) -> Drawing:
 
 
 def worth_page(found: Worth) -> Page:
-    """Findings, the curve, judges alone and with people, the usual numbers, items to ask about."""
+    """The answer, the curve, judges alone and with people, the usual numbers, items to ask."""
     simulated = found.notes["simulated"]
-    rows = found.judges.to_dicts()
-    findings = [Finding(f"{row['judge']} is worth {worth_words(row)}.", "found") for row in rows]
+
+    def table(title: str, rows: pl.DataFrame) -> Table:
+        return Table(title, rows, simulated=simulated)
+
     curve = found.people.rename({"answers": "answers known", "log_loss": "log-loss"})
     numbers = ["judge", "worth", "low", "high", "capped", "excess", "log_loss", "items"]
-    alone = Table("Judges alone", _shown(found.judges.select(numbers)), simulated=simulated)
-    usual = Table("What judges are otherwise told by", _spaced(found.usual), simulated=simulated)
     others = found.table.filter((pl.col("judge") != NOBODY) & (pl.col("stratum") == "all"))
-    mixed = Table(
-        "Judges with people and together", _shown(others.drop("stratum")), simulated=simulated
-    )
     by_part = found.table.filter((pl.col("stratum") != "all") & (pl.col("judge") != NOBODY))
-    blocks: list[Block] = [
-        draw_worth(found),
-        Table("The scale: people", curve, simulated=simulated),
-    ]
-    strata = (
-        [Table("By stratum and group", _shown(by_part), simulated=simulated)]
-        if len(by_part)
-        else []
-    )
     sections = [
-        Section("What is measured", IN_WORDS),
-        Section("The scale", "", tuple(blocks)),
-        Section("Judges", "", (alone, mixed, *strata, usual)),
+        Section("The scale", IN_WORDS, (draw_worth(found), table("The scale: people", curve))),
+        Section(
+            "Judges",
+            "",
+            (
+                table("Judges alone", _shown(found.judges.select(numbers))),
+                table("Judges with people and together", _shown(others.drop("stratum"))),
+                *([table("By stratum and group", _shown(by_part))] if len(by_part) else []),
+                table("What judges are otherwise told by", _spaced(found.usual)),
+            ),
+        ),
     ]
     if len(found.needs):
         text = "What asking one more person is expected to gain, given the judges, in nats."
-        table = Table("First of the list", found.needs.head(20), simulated=simulated)
-        sections.append(Section("Which items need a person", text, (table,)))
+        ranked = table("First of the list", found.needs.head(20))
+        sections.append(Section("Which items need a person", text, (ranked,)))
     how = Origin(meaning=(f"Predictors: {found.notes['predictors']}.",))
     return Page(
-        "What is a judge worth?",
-        _lead(found, how),
-        f"{found.notes['items']:,} items, intervals over {found.over}",
-        tuple(findings),
-        sections=tuple(sections),
-        how=how,
-        alone=True,
+        "What is a judge worth?", _lead(found), sections=tuple(sections), how=how, alone=True
     )
 
 
-def _lead(found: Worth, how: Origin) -> Lead:
-    """The judge that tells most, and all of them on one scale."""
-    told = found.judges.filter(pl.col("worth").is_not_null()).sort("worth", descending=True)
-    question = "How many people is a judge worth?"
-    if not len(told):
-        return Lead(question, "People do not predict one another here, so no judge has a worth.")
-    rows = told.to_dicts()
-    bars = tuple(
+def _lead(found: Worth) -> Lead:
+    """The judge that is worth most, and all of them as bars."""
+    known = found.judges.filter(pl.col("worth").is_not_null()).sort("log_loss")
+    basis = f"{found.notes['items']:,} items; 95 % intervals over {found.over}."
+    if not len(known):
+        told = NO_SCALE if len(found.judges) else "no judge was given; the scale of people is below"
+        return Lead(QUESTION, f"{told.capitalize()}.", basis=(basis,), against=found.remarks)
+    best = known.row(0, named=True)
+    bars = [
         Bar(
-            row["judge"],
-            row["worth"],
-            row["low"],
-            float(found.scale) if row["high"] is None else row["high"],
-            strong=row is rows[0],
-            text=worth_words(row),
+            row["judge"], row["worth"], row["low"], row["high"] or float(found.scale),
+            strong=row["judge"] == best["judge"],
+            text=f"≥ {row['worth']:g}" if row["capped"] else f"{row['worth']:.2f}",
         )
-        for row in rows
+        for row in known.iter_rows(named=True)
+    ]  # fmt: skip
+    chart = Chart("Worth in people", tuple(bars), from_zero=True, most=float(found.scale))
+    return Lead(
+        QUESTION,
+        f"{best['judge']} is worth {worth_words(best)}.",
+        chart,
+        (basis, f"The scale ends at {found.scale} people: beyond it nothing can be told apart."),
+        found.remarks,
+        rows=tuple(found.estimates.filter(metric="worth", stratum="all", arm=list(known["judge"]))),
     )
-    chart = Chart(
-        "Worth in people", bars, "How many other people's answers tell the next person's as well.",
-        from_zero=True, most=float(found.scale),
-    )  # fmt: skip
-    basis = (
-        f"{found.notes['items']:,} items; 95 % intervals over {found.over}.",
-        f"The scale ends at {found.scale} people: what is beyond it is told as at least that many.",
-    )
-    answer = f"{rows[0]['judge']} is worth {worth_words(rows[0])}."
-    return Lead(question, answer, chart, basis, tuple(found.remarks), how)
 
 
 def _shown(table: pl.DataFrame) -> pl.DataFrame:

@@ -101,9 +101,7 @@ class Losses:
         Items are weighed, and where people are known, those who are predicted and those who are
         evidence. Thin tables are fitted again with the weights.
         """
-        # judges beside several people are there for their cost, not for an interval of their own
-        asked = [place for place, mix in enumerate(self.mixes) if not mix.judges or mix.people < 2]
-        thin = [place for place in asked if self._is_thin(self.mixes[place])]
+        thin = [place for place, mix in enumerate(self.mixes) if self._is_thin(mix)]
         draws = min(draws, REFITS) if thin else draws
         parts: list[Values] = []
         moved: list[Values] = []
@@ -225,7 +223,13 @@ class Losses:
         return places
 
     def _is_thin(self, mix: Mix) -> bool:
-        """Whether its table has more numbers than a fifth of the items."""
+        """Whether its table has more numbers than a fifth of the items.
+
+        Judges beside several people are there for their cost, and of several judges the pool
+        decides, not the table: neither is worth fitting hundreds of times.
+        """
+        if mix.judges and (mix.people > 1 or (len(mix.judges) > 2 and not mix.best)):
+            return False
         panel = self.draws.panel
         sources = [self.judges[judge] for judge in mix.judges[: 1 if mix.best else None]]
         sources += self.draws.evidence()[: mix.people]
