@@ -15,6 +15,7 @@ from sfumato.data import (
     load_judgments,
     load_labels,
     load_split,
+    load_texts,
     parts,
 )
 from sfumato.errors import DataError, UnknownName
@@ -132,11 +133,13 @@ def test_split_of_the_cifar10s_paper_parts_all_10000_and_trains_on_every_soft_la
     ],
 )
 def test_parts_have_the_published_number_of_items(name: str, part: str, data_folder: Path) -> None:
-    read = load_features if DATASETS[name].features else load
+    dataset = DATASETS[name]
+    read = load_features if dataset.features else load_texts if dataset.texts else load
 
     found = read(name, part, data_folder)
 
-    assert len(found) == DATASETS[name].items[part]
+    assert found.items is not None
+    assert len(found.items) == DATASETS[name].items[part]
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_signals_of_the_file_are_correlated_with_doubt(run: RunFolder) -> None:
 def test_page_tells_every_part_from_the_folder_alone(run: RunFolder) -> None:
     page = pages.study_page(RunFolder.open(run.folder))
 
-    titles = [section.title for section in page.sections]
+    titles = [section.title for section in (*page.sections, *page.appendix)]
     assert titles[0] == "Next to the paper"
     assert titles.index("Softness or a shifted mode?") < titles.index("How it was learnt")
     assert {"Calibration", "People's doubt", "Single items", "The pictures"} <= set(titles)

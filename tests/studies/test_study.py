@@ -22,7 +22,7 @@ from sfumato.studies.study import (
 )
 
 SHIPPED = shipped_names()
-ONE_SIZE = {"digits", "digits-table"}
+ONE_SIZE = {"digits", "digits-table", "lewidi-2023"}
 SIZES: tuple[Size, ...] = ("cpu", "paper")
 BOTH_SIZES = [(name, size) for name in SHIPPED if name not in ONE_SIZE for size in SIZES]
 TRAINING = [name for name in SHIPPED if read_study(name).networks]
@@ -178,7 +178,7 @@ def test_impossible_study_is_refused(change: dict[str, Any], told: str) -> None:
         study_from({**SMALL, **change})
 
 
-def test_there_are_25_studies_and_bases_are_none() -> None:
+def test_there_are_27_studies_and_bases_are_none() -> None:
     assert len(SHIPPED) == 27
     assert all(read_study(name).name == name for name in SHIPPED)
     with pytest.raises(UnknownName):

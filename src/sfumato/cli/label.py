@@ -276,7 +276,7 @@ class _Parts:
         through = read_parts_through(
             self.folder, engine=self.engine, scheduler=self.scheduler, bucket=bucket
         )
-        options = replace(self.options, parts=through)
+        options = replace(self.options, parts=through, some_rows=bucket[1] > 1)
         return read_judgments(
             self.file, self.format, options, self.strict, tell=bucket[0] == 0
         )  # what there is to tell about the file, the first share tells

@@ -99,7 +99,7 @@ class LabelSet(Tabular):
         _check_unique(self.items, "item")
         _check_unique(self.classes, "class")
         if issparse(self.probs):
-            rows = csr_array(self.__dict__.pop("probs"), dtype=np.float64)
+            rows = csr_array(self.__dict__.pop("probs"), dtype=np.float64, copy=True)
             rows.sum_duplicates()
             self.__dict__["_sparse"] = rows
             _check_sparse(rows, self.classes, self.items)

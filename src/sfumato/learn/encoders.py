@@ -263,7 +263,7 @@ def encode(
 
     >>> texts = load_items({"a": "It rains.", "b": "It is wet.", "c": "Sunshine."})
     >>> encode(texts, "tf-idf", fit=["a", "b"])
-    <Items: 3 vectors of 42 numbers, a, b, c>
+    <Items: 3 vectors of 46 numbers, a, b, c>
     """
     loaded = load_items(items)
     learnt = loaded if fit is None else loaded.take(as_ids(fit))

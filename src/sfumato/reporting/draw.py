@@ -333,11 +333,16 @@ def _with_tips(text: str) -> str:
 
         def mark(found: re.Match[str], titles: Iterator[str] = titles) -> str:
             title = next(titles, None)
-            inside = "" if title is None else f"<title>{html.escape(title)}</title>"
+            inside = "" if title is None else f"<title>{html.escape(_printable(title))}</title>"
             return f"{found[1]}>{inside}</use>"
 
         parts.append('class="marks"' + re.sub(r"(<use [^>]*?)\s*/>", mark, rest))
     return "".join(parts)
+
+
+def _printable(text: str) -> str:
+    """Without what XML cannot hold."""
+    return "".join(letter for letter in text if letter.isprintable() or letter == " ")
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:

@@ -227,14 +227,9 @@ def test_session_has_practice_checks_and_repeats_in_their_places(
     rows = desk.rows("SELECT view, stimulus, repeats_trial, id FROM trial ORDER BY number")
     views = [row[0] for row in rows]
     main = [row for row in rows if row[0] == "first"]
-    assert views == [
-        *["practice"] * 2,
-        *["first"] * 3,
-        "check",
-        *["first"] * 3,
-        "check",
-        *["repeat"] * 2,
-    ]
+    assert views[:2] == ["practice"] * 2
+    assert Counter(views[2:6]) == Counter(views[6:10]) == {"first": 3, "check": 1}
+    assert views[10:] == ["repeat"] * 2
     assert [(row[1], row[2]) for row in rows[-2:]] == [
         (main[1][1], main[1][3]),
         (main[4][1], main[4][3]),

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
@@ -39,6 +39,17 @@ def write_parts(table: pl.DataFrame, folder: Path, parts: int) -> Path:
     return folder
 
 
+def read_whole(path: Path) -> Judgments:
+    """What a file holds; a table in which most rows make no sense is no case."""
+    try:
+        found = read(path)
+    except DataError as error:
+        assert "do not fit" in str(error) or "nothing" in str(error)
+        reject()
+    assert isinstance(found, Judgments)
+    return found
+
+
 def facts(found: Judgments) -> tuple[object, ...]:
     """Everything about judgments but in which file they stand."""
     return (
@@ -61,9 +72,9 @@ def test_parts_are_read_as_the_whole(
         folder = write_parts(table, Path(place) / "votes", parts)
         kept = ReadOptions(parts=read_parts_through(Path(place) / "kept"))
 
-        whole, joined, resumed = read(file), read(folder), read(folder, options=kept)
+        whole = read_whole(file)
+        joined, resumed = read(folder), read(folder, options=kept)
 
-    assert isinstance(whole, Judgments)
     assert isinstance(joined, Judgments)
     assert isinstance(resumed, Judgments)
     assert facts(joined) == facts(whole)
@@ -96,12 +107,11 @@ def test_labels_of_shares_are_those_of_the_whole(
     labels = []
     with TemporaryDirectory() as place:
         folder = write_parts(table, Path(place) / "votes", parts)
-        whole = read(folder)
-        assert isinstance(whole, Judgments)
+        whole = read_whole(folder)
         for number in range(2):
             through = read_parts_through(Path(place) / "kept", bucket=(number, 2))
             try:
-                share = read(folder, options=ReadOptions(parts=through))
+                share = read(folder, options=ReadOptions(parts=through, some_rows=True))
                 assert isinstance(share, Judgments)
                 labels.append(make_labels(share, LabelSettings()).labels)
             except DataError as error:  # all items in the other share, or none of them judged

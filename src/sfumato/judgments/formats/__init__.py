@@ -317,7 +317,7 @@ def _read_file(path: Path, format: str | None, options: ReadOptions) -> Readable
             f"{path.name} holds nothing that can be read as {name!r}: "
             f"rows set aside: {len(found.rejected):,}{first}."
         )
-    if format is None:
+    if format is None and not options.some_rows:
         _refuse_misread(found, path.name, name)
         if name not in ("table", "sfumato") and isinstance(found, Judgments):
             return _remarked(found, [Remark(f"read as {name!r}, guessed from what it holds", 1)])

@@ -105,6 +105,8 @@ class ReadOptions:
     """The question of a file in our own format, where it does not lie beside it."""
     parts: "PartReader | None" = None
     """Reads the parts of a folder in another way than one after the other in this process."""
+    some_rows: bool = False
+    """Whether ``parts`` gives back a share of the rows, by which no guess is judged."""
     key: Key = lambda: ""
     """Gives the secret of the study when a platform id turns up; same key, same pseudonyms."""
     progress: Progress = lambda done, total: None

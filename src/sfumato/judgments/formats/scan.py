@@ -129,11 +129,11 @@ class Scan:
         return tuple(counts.items())
 
 
-BLANK = "\0blank"
+BLANK = "(nothing else)"
 """Whether nothing stands in the columns that are not used."""
 
-PEAK_BYTES = 45
-"""Bytes of memory that a vote takes while codes are made and counted, as measured."""
+PEAK_BYTES = 70
+"""Bytes of memory that a vote takes while codes are made and counted, as a hundred million took."""
 
 
 def code_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:
