@@ -140,7 +140,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ModelComparison:
     """People's labels and models on the same items and classes."""
 
     human: LabelSet
@@ -163,7 +163,7 @@ def load_compared(
     item: str | None = None,
     missing: Missing = "error",
     unshared: Unshared = "auto",
-) -> Compared:
+) -> ModelComparison:
     """Read labels and predictions, and bring them to the same items and classes.
 
     The arguments are those of ``evaluate``.
@@ -293,7 +293,7 @@ def _loaded(arm: str, source: object, people: LabelSet) -> LabelSet:
 
 
 def _scored(
-    compared: Compared,
+    compared: ModelComparison,
     metrics: Sequence[str] | None,
     strata: Sequence[str] | Mapping[str, Collection[str]],
     *,
@@ -397,11 +397,13 @@ def _on_shared_items(
     loaded: Mapping[str, LoadedPredictions],
     names: Mapping[str, str],
     missing: Missing,
-) -> Compared:
+) -> ModelComparison:
     for arm, one in loaded.items():
         hint = NO_ITEMS if one.by_position("items") else ""
         human = _join(names[arm], human, one.labels, missing, hint)
-    return Compared(human, {arm: one.labels.take(human.items) for arm, one in loaded.items()})
+    return ModelComparison(
+        human, {arm: one.labels.take(human.items) for arm, one in loaded.items()}
+    )
 
 
 def _join(
@@ -423,14 +425,14 @@ def _over(labels: LabelSet, classes: Sequence[str]) -> LabelSet:
     return LabelSet(labels.items, tuple(classes), rows, labels.weight, labels.provenance)
 
 
-def _left_out(human: LabelSet, compared: Compared) -> Iterator[str]:
+def _left_out(human: LabelSet, compared: ModelComparison) -> Iterator[str]:
     lost = len(human) - len(compared.human)
     if lost:
         yield f"{lost:,} of {len(human):,} items have no prediction and are left out."
 
 
 def _doubtful_orders(
-    compared: Compared, loaded: Mapping[str, LoadedPredictions], names: Mapping[str, str]
+    compared: ModelComparison, loaded: Mapping[str, LoadedPredictions], names: Mapping[str, str]
 ) -> Iterator[str]:
     for arm, model in compared.models.items():
         if loaded[arm].by_position("classes") and {*model.classes} == {*compared.human.classes}:
@@ -443,8 +445,8 @@ def _doubtful_orders(
 
 
 def _on_shared_classes(
-    compared: Compared, names: Mapping[str, str], unshared: Unshared
-) -> tuple[Compared, list[str]]:
+    compared: ModelComparison, names: Mapping[str, str], unshared: Unshared
+) -> tuple[ModelComparison, list[str]]:
     human, models = compared.human, compared.models
     lacking = {arm: _without(human, model) for arm, model in models.items()}
     extra = {arm: _without(model, human) for arm, model in models.items()}
@@ -486,11 +488,11 @@ def _refuse_classes(
 
 
 def _with_all_classes(
-    compared: Compared,
+    compared: ModelComparison,
     lacking: Mapping[str, Sequence[str]],
     extra: Mapping[str, Sequence[str]],
     names: Mapping[str, str],
-) -> tuple[Compared, list[str]]:
+) -> tuple[ModelComparison, list[str]]:
     more = [name for each in extra.values() for name in each]
     classes = (*compared.human.classes, *dict.fromkeys(more))
     said = [
@@ -504,7 +506,7 @@ def _with_all_classes(
         if each
     ]
     original = compared.original
-    filled = Compared(
+    filled = ModelComparison(
         _filled(compared.human, classes),
         {arm: _filled(model, classes) for arm, model in compared.models.items()},
         None if original is None else _filled(original, classes),
@@ -520,11 +522,11 @@ def _filled(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
 
 
 def _with_shared_classes(
-    compared: Compared,
+    compared: ModelComparison,
     lacking: Mapping[str, Sequence[str]],
     extra: Mapping[str, Sequence[str]],
     names: Mapping[str, str],
-) -> tuple[Compared, list[str]]:
+) -> tuple[ModelComparison, list[str]]:
     human, original = compared.human, compared.original
     without = {name for each in lacking.values() for name in each}
     shared = tuple(name for name in human.classes if name not in without)
@@ -541,7 +543,7 @@ def _with_shared_classes(
     if not kept.any():
         raise DataError(f"No item has mass on the shared classes, {quote_names(shared)}.")
     items = [human.items[row] for row in np.flatnonzero(kept)]
-    divided = Compared(
+    divided = ModelComparison(
         _divided(human, shared, items),
         {arm: _divided(model, shared, items) for arm, model in compared.models.items()},
         None if original is None else _divided(original, shared, items),

@@ -59,7 +59,7 @@ AN_HOUR = "private, max-age=3600"
 
 
 @dataclass(frozen=True, eq=False)
-class Page:
+class ViewPage:
     """What the addresses share."""
 
     table: ItemTable
@@ -80,8 +80,8 @@ class Page:
 def make_app(table: ItemTable, *, token: str, port: int) -> Starlette:
     """The page of a table, for whoever has the token."""
     cookie = f"sfumato_view_{port}"  # browsers do not tell the ports of a machine apart
-    page = Page(table, Door(token, secrets.token_bytes(32), cookie=cookie))
-    gives: dict[str, Callable[[Page, Request], Response]] = {
+    page = ViewPage(table, Door(token, secrets.token_bytes(32), cookie=cookie))
+    gives: dict[str, Callable[[ViewPage, Request], Response]] = {
         "/": _give_page,
         "/about.json": _give_about,
         "/rows.json": _give_rows,
@@ -140,11 +140,11 @@ def _reply_to_error(_request: Request, error: Exception) -> Response:
     return as_json({"error": str(error), "faults": []}, status=422)
 
 
-def _give_page(_page: Page, _request: Request) -> Response:
+def _give_page(_page: ViewPage, _request: Request) -> Response:
     return FileResponse(STATIC / "view.html")
 
 
-def _give_about(page: Page, _request: Request) -> Response:
+def _give_about(page: ViewPage, _request: Request) -> Response:
     table = page.table
     viewed = table.viewed
     return as_json(
@@ -169,7 +169,7 @@ def _give_about(page: Page, _request: Request) -> Response:
     )
 
 
-def _give_rows(page: Page, request: Request) -> Response:
+def _give_rows(page: ViewPage, request: Request) -> Response:
     """A window of the list; with ``item`` also its place in the list, or null."""
     given = request.query_params
     table, query = page.table, read_query(given)
@@ -188,14 +188,14 @@ def _give_rows(page: Page, request: Request) -> Response:
     )
 
 
-def _give_item(page: Page, request: Request) -> Response:
+def _give_item(page: ViewPage, request: Request) -> Response:
     row = page.table.row_of.get(request.query_params.get("item", ""))
     if row is None:
         raise HTTPException(404)
     return as_json(page.table.shown_item(row))
 
 
-def _give_picture(page: Page, request: Request) -> Response:
+def _give_picture(page: ViewPage, request: Request) -> Response:
     given = request.path_params
     if given["key"] != page.key or given["size"] not in SIDES:
         raise HTTPException(404)

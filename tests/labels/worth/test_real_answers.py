@@ -10,9 +10,9 @@ from sfumato.labels.labelset import CrowdLabels
 from sfumato.labels.worth import worth
 from sfumato.labels.worth.judges import Judge, usual_numbers
 from sfumato.labels.worth.panel import Panel, draw_people, end_of_scale, make_panel
-from sfumato.labels.worth.predictor import Source
+from sfumato.labels.worth.predictor import EvidenceSource
 from sfumato.labels.worth.result import BEST
-from sfumato.labels.worth.scale import Mix, fall, lose, people_for
+from sfumato.labels.worth.scale import EvidenceMix, fall, lose, people_for
 from sfumato.stats import percentile_interval
 from sfumato.studies.data import JudgedSet
 from sfumato.studies.judge_sources import load_judged_sets
@@ -67,8 +67,11 @@ def resampled(
     end = end_of_scale(panel.counts, most)
     kept = panel.counts > end
     order = draw_people(panel.take(kept), end, rng=rng, draws=10)
-    mixes = [*(Mix((), people) for people in range(end + 1)), Mix(tuple(range(len(judges))))]
-    losses = lose(order, [Source(codes=judge[kept]) for judge in judges], mixes)
+    mixes = [
+        *(EvidenceMix((), people) for people in range(end + 1)),
+        EvidenceMix(tuple(range(len(judges)))),
+    ]
+    losses = lose(order, [EvidenceSource(codes=judge[kept]) for judge in judges], mixes)
     drawn = losses.resample(rng=rng, draws=draws)[0]
     return people_for(drawn[:, -1], fall(drawn[:, : end + 1])), end
 

@@ -20,8 +20,8 @@ from sfumato.labels.verbs import label
 from sfumato.labels.worth.panel import Panel
 from sfumato.labels.worth.predictor import (
     Codes,
+    EvidenceSource,
     Lesson,
-    Source,
     Values,
     believe_all,
     believe_nothing,
@@ -43,18 +43,20 @@ class Judge:
     name: str
     crowd: CrowdLabels
 
-    def source(self, items: Sequence[str], *, draws: int, rng: np.random.Generator) -> Source:
+    def source(
+        self, items: Sequence[str], *, draws: int, rng: np.random.Generator
+    ) -> EvidenceSource:
         """Its answers as evidence about these items; "no answer" is a word of its own."""
         chosen = self._choose(items, draws=draws, rng=rng)
         silent = chosen < 0
         if (votes := self.crowd.votes) is not None:
             words = len(self.crowd.classes)
             picked = np.where(silent, words, votes[chosen])
-            return Source(codes=picked[0] if len(picked) == 1 else picked)
+            return EvidenceSource(codes=picked[0] if len(picked) == 1 else picked)
         rows = self.crowd.answers[self.crowd.said[chosen]]
         if silent.any():
             rows = np.concatenate([np.where(silent[..., None], 0.0, rows), silent[..., None]], 2)
-        return Source(rows=rows)
+        return EvidenceSource(rows=rows)
 
     def _choose(self, items: Sequence[str], *, draws: int, rng: np.random.Generator) -> Codes:
         """The row that speaks about each item in each draw, -1 for none, (1 or draws, items)."""
@@ -285,7 +287,7 @@ def expected_gains(
     fold = (np.arange(len(rows)) < len(rest)).astype(np.int64)  # the model of fold 0 sees people
     lesson = Lesson(aims, fold[None], 2)
     nothing = believe_nothing(lesson)
-    sources = [*sources, Source(codes=told)]
+    sources = [*sources, EvidenceSource(codes=told)]
     alone = [believe_one(source, lesson, nothing) for source in sources]
     before = believe_all(sources[:-1], alone[:-1], lesson, nothing).believed[0, 0, len(rest) :]
     after = believe_all(sources, alone, lesson, nothing).believed[0, 0, len(rest) :]
@@ -304,7 +306,7 @@ def expected_gains(
     return found.sort(["gain", "item"], descending=[True, False])
 
 
-def _kinds(sources: Sequence[Source]) -> tuple[Codes, Codes]:
+def _kinds(sources: Sequence[EvidenceSource]) -> tuple[Codes, Codes]:
     """One item for each thing that judges say, and which of them each item is."""
     columns: list[Values] = []
     for source in sources:
@@ -317,8 +319,8 @@ def _kinds(sources: Sequence[Source]) -> tuple[Codes, Codes]:
     return first, kind.reshape(-1)
 
 
-def _rows(source: Source, rows: NDArray[np.int64]) -> Source:
+def _rows(source: EvidenceSource, rows: NDArray[np.int64]) -> EvidenceSource:
     if source.codes is not None:
-        return Source(codes=np.atleast_2d(source.codes)[0][rows])
+        return EvidenceSource(codes=np.atleast_2d(source.codes)[0][rows])
     assert source.rows is not None
-    return Source(rows=source.rows[:1, rows])
+    return EvidenceSource(rows=source.rows[:1, rows])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.labels.worth.predictor import Codes, Source, Values
+from sfumato.labels.worth.predictor import Codes, EvidenceSource, Values
 
 ENOUGH = 0.8
 """The scale ends where fewer than this share of the items has one more person to predict."""
@@ -83,7 +83,7 @@ def end_of_scale(counts: Codes, most: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class PeopleDraws:
     """The same people in several orders: the first are evidence, the rest are to be predicted."""
 
     panel: Panel
@@ -114,9 +114,9 @@ class Draws:
             rest[draw, item, self.said[:, :, place]] -= one
         return np.maximum(rest, 0.0) / (self.panel.counts - self.people)[:, None]
 
-    def evidence(self) -> list[Source]:
+    def evidence(self) -> list[EvidenceSource]:
         """Each person who is evidence, as a source."""
-        return [Source(codes=self.said[:, :, place]) for place in range(self.people)]
+        return [EvidenceSource(codes=self.said[:, :, place]) for place in range(self.people)]
 
 
 def draw_people(
@@ -127,7 +127,7 @@ def draw_people(
     draws: int,
     clusters: Mapping[str, str] | None = None,
     folds: int = 5,
-) -> Draws:
+) -> PeopleDraws:
     """Put each item's people in random orders, in which everybody's turn comes equally often."""
     counts, n = panel.counts, len(panel.items)
     cycles = -(-draws // int(counts.min()))
@@ -146,4 +146,4 @@ def draw_people(
     groups = int(cluster.max()) + 1
     folds = min(folds, groups)
     fold = np.stack([rng.permutation(np.arange(groups) % folds)[cluster] for _ in range(draws)])
-    return Draws(panel, np.stack(said), np.stack(who), fold, folds, cluster)
+    return PeopleDraws(panel, np.stack(said), np.stack(who), fold, folds, cluster)

@@ -43,18 +43,18 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class EvidenceSource:
     """What was said about each item: codes of answers, or rows over the source's own words."""
 
     codes: Codes | None = None  # (items,) or (draws, items)
     rows: Values | None = None  # (1 or draws, items, words)
 
-    def take(self, draws: slice) -> "Source":
+    def take(self, draws: slice) -> "EvidenceSource":
         """What it said in some of the draws; what is fixed was said in all."""
         if self.codes is not None and self.codes.ndim > 1:
-            return Source(codes=self.codes[draws])
+            return EvidenceSource(codes=self.codes[draws])
         if self.rows is not None and len(self.rows) > 1:
-            return Source(rows=self.rows[draws])
+            return EvidenceSource(rows=self.rows[draws])
         return self
 
 
@@ -95,7 +95,7 @@ def believe_nothing(lesson: Lesson) -> Belief:
     return Belief(believed, _likelihood(believed, lesson))
 
 
-def believe_one(source: Source, lesson: Lesson, nothing: Belief) -> Belief:
+def believe_one(source: EvidenceSource, lesson: Lesson, nothing: Belief) -> Belief:
     """What people say given one source: its table, or, of distributions, tables of its powers."""
     if source.codes is not None:
         if (source.codes == source.codes.flat[0]).all():  # it says nothing
@@ -108,7 +108,7 @@ def believe_one(source: Source, lesson: Lesson, nothing: Belief) -> Belief:
 
 
 def believe_all(
-    sources: Sequence[Source], alone: Sequence[Belief], lesson: Lesson, nothing: Belief
+    sources: Sequence[EvidenceSource], alone: Sequence[Belief], lesson: Lesson, nothing: Belief
 ) -> Belief:
     """What people say given several sources; a source that says the same as another is one."""
     kept = _different(alone)

@@ -28,8 +28,8 @@ from sfumato.labels.worth.judges import (
     usual_numbers,
 )
 from sfumato.labels.worth.panel import FEWEST, Panel, draw_people, end_of_scale, make_panel
-from sfumato.labels.worth.predictor import Source, Values, floor
-from sfumato.labels.worth.scale import Losses, Mix, View, fall, lose, people_for
+from sfumato.labels.worth.predictor import EvidenceSource, Values, floor
+from sfumato.labels.worth.scale import EvidenceMix, Losses, View, fall, lose, people_for
 from sfumato.names import format_count, load_name
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.scores import IN_MEMORY, Estimate, Estimates, source_text
@@ -270,7 +270,7 @@ class Measured:
         """The end of the scale."""
         return self.losses.draws.people
 
-    def name(self, mix: Mix) -> str:
+    def name(self, mix: EvidenceMix) -> str:
         """What the evidence is called."""
         if mix.best:
             return BEST
@@ -382,14 +382,16 @@ def _check(panel: Panel, judges: Sequence[Judge], *, draws: int, resamples: int)
             )
 
 
-def _mixes(judges: int, end: int) -> list[Mix]:
+def _mixes(judges: int, end: int) -> list[EvidenceMix]:
     """All evidence that is measured; people alone come first."""
     beside = range(min(BESIDE, end) + 1)
-    found = [Mix((), people) for people in range(end + 1)]
-    found += [Mix((judge,), people) for judge in range(judges) for people in beside]
+    found = [EvidenceMix((), people) for people in range(end + 1)]
+    found += [EvidenceMix((judge,), people) for judge in range(judges) for people in beside]
     if judges > 1:
         everyone = tuple(range(judges))
-        found += [Mix(everyone, people, best) for best in (True, False) for people in beside]
+        found += [
+            EvidenceMix(everyone, people, best) for best in (True, False) for people in beside
+        ]
     return found
 
 
@@ -457,8 +459,8 @@ def _each_person(panel: Panel, *, most: int, draws: int, resamples: int, seed: i
         about &= others.counts > end
         inside, own = others.take(about), panel.said[np.arange(len(column)), column][about]
         order_of = draw_people(inside, end, rng=np.random.default_rng(seed), draws=draws)
-        mixes = [*(Mix((), people) for people in range(end + 1)), Mix((0,), 0)]
-        losses = lose(order_of, [Source(codes=own)], mixes)
+        mixes = [*(EvidenceMix((), people) for people in range(end + 1)), EvidenceMix((0,), 0)]
+        losses = lose(order_of, [EvidenceSource(codes=own)], mixes)
         measured = measure(losses, [name], {"all": View()}, resamples=resamples, seed=seed)
         rows += [row for row in measured.rows() if row.judge == name]
     return rows

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sfumato.labels.worth.panel import Draws
+from sfumato.labels.worth.panel import PeopleDraws
 from sfumato.labels.worth.predictor import (
     TINY,
     Belief,
+    EvidenceSource,
     Lesson,
-    Source,
     Values,
     believe_all,
     believe_nothing,
@@ -42,7 +42,7 @@ EVEN = 1e-6
 Mask = NDArray[np.bool_]
 
 
-class Mix(NamedTuple):
+class EvidenceMix(NamedTuple):
     """Evidence: these judges together and so many people; or the judge that is best in training."""
 
     judges: tuple[int, ...] = ()
@@ -88,9 +88,9 @@ class Weights:
 class Losses:
     """What is lost on people who were not seen, given each mix of evidence, in nats."""
 
-    draws: Draws
-    judges: tuple[Source, ...]
-    mixes: tuple[Mix, ...]
+    draws: PeopleDraws
+    judges: tuple[EvidenceSource, ...]
+    mixes: tuple[EvidenceMix, ...]
     values: NDArray[np.float32]  # (mixes, draws, items, classes): if a person says this class
 
     def resample(
@@ -222,7 +222,7 @@ class Losses:
             places.setdefault(mix.people, []).append(place)
         return places
 
-    def _is_thin(self, mix: Mix) -> bool:
+    def _is_thin(self, mix: EvidenceMix) -> bool:
         """Whether its table has more numbers than a fifth of the items.
 
         Judges beside several people are there for their cost, and of several judges the pool
@@ -268,9 +268,9 @@ class Losses:
 
 
 def measure_losses(
-    draws: Draws,
-    judges: Sequence[Source],
-    mixes: Sequence[Mix],
+    draws: PeopleDraws,
+    judges: Sequence[EvidenceSource],
+    mixes: Sequence[EvidenceMix],
     chosen: slice,
     targets: Values | None = None,
 ) -> NDArray[np.float32]:
@@ -286,7 +286,7 @@ def measure_losses(
     alone = {name: believe_one(source, lesson, nothing) for name, source in sources.items()}
 
     @cache
-    def believe(mix: Mix) -> Belief:
+    def believe(mix: EvidenceMix) -> Belief:
         names = [("judge", judge) for judge in mix.judges]
         names += [("person", place) for place in range(mix.people)]
         if not names:
@@ -294,10 +294,10 @@ def measure_losses(
         each = [alone[name] for name in names]
         return believe_all([sources[name] for name in names], each, lesson, nothing)
 
-    def choose(mix: Mix) -> Belief:
+    def choose(mix: EvidenceMix) -> Belief:
         """The beliefs of the judge that alone is best in training, fold by fold."""
         likely = np.stack([alone["judge", judge].likelihood for judge in mix.judges])
-        each = [believe(Mix((judge,), mix.people)) for judge in mix.judges]
+        each = [believe(EvidenceMix((judge,), mix.people)) for judge in mix.judges]
         draw, fold = np.indices(likely.shape[1:])
         believed = np.stack([one.believed for one in each])[likely.argmax(axis=0), draw, fold]
         return Belief(believed, likely.max(axis=0))
@@ -306,7 +306,9 @@ def measure_losses(
     return np.stack([-np.log(floor(one.held_out(lesson))) for one in found]).astype(np.float32)
 
 
-def lose(draws: Draws, judges: Sequence[Source], mixes: Sequence[Mix]) -> Losses:
+def lose(
+    draws: PeopleDraws, judges: Sequence[EvidenceSource], mixes: Sequence[EvidenceMix]
+) -> Losses:
     """The losses of all draws; one after the other, because what fits the cache is faster."""
     parts = [
         measure_losses(draws, judges, mixes, slice(draw, draw + 1)) for draw in range(len(draws))
