@@ -1,6 +1,8 @@
 """Draw what judges are worth: the curve of people, the judges on it, and the tables."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -118,15 +120,24 @@ def _lead(found: Worth) -> Lead:
         )
         for row in known.iter_rows(named=True)
     ]  # fmt: skip
-    chart = Chart("Worth in people", tuple(bars), from_zero=True, most=float(found.scale))
+    caption = "How many other people's answers tell you as much about the next person's answer."
+    scale = float(found.scale)
+    chart = Chart("Worth in people", tuple(bars), caption, from_zero=True, most=scale)
     return Lead(
         QUESTION,
         f"{best['judge']} is worth {worth_words(best)}.",
         chart,
         (basis, f"The scale ends at {found.scale} people: beyond it nothing can be told apart."),
-        found.remarks,
+        (*_speaks_against(best), *found.remarks),
         rows=tuple(found.estimates.filter(metric="worth", stratum="all", arm=list(known["judge"]))),
     )
+
+
+def _speaks_against(best: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader should know before the number is quoted."""
+    if best["low"] < 1 <= best["worth"]:
+        yield f"It may be worth less than one person: the interval begins at {best['low']:.2f}."
+    yield "It is a worth for these people and items; others may agree more or less."
 
 
 def _shown(table: pl.DataFrame) -> pl.DataFrame:
