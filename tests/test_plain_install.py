@@ -108,7 +108,9 @@ def run_plainly(code: str, *words: str, cwd: Path) -> subprocess.CompletedProces
 
 
 def make_inputs(folder: Path) -> None:
-    answers = [f"i{n},p{p},{'cat' if (n + p) % 3 else 'dog'}\n" for n in range(6) for p in range(3)]
+    answers = [
+        f"i{n},p{p},{'cat' if (n + p) % 3 else 'dog'}\n" for n in range(12) for p in range(3)
+    ]
     (folder / "votes.csv").write_text("task,worker,label\n" + "".join(answers))
     rows = "".join(f"i{n},{n / 5},{1 - n / 5}\n" for n in range(6))
     (folder / "labels.csv").write_text(f"item,cat,dog\n{rows}")
@@ -136,6 +138,8 @@ WORKS = {
     "evaluate": (
         "evaluate", "--labels", "labels.csv", "--predictions", "labels.csv", "-o", "scores.csv",
     ),
+    "cover": ("cover", "--labels", "labels.csv", "--predictions", "labels.csv"),
+    "worth": ("worth", *CROWD, "--judge", "labels=labels.csv"),
     "audit": (
         "audit", "--labels", "labels.csv", "--images", "pictures", "--table", "table.csv",
         "--predictions", "labels.csv", "--original", "table.csv", "-o", "audited",
@@ -156,6 +160,9 @@ WANTS = {
     "report of an evaluation": (
         ("evaluate", "--labels", "labels.csv", "--predictions", "labels.csv", "--report", "e.html"),
         "report",
+    ),
+    "report of worth": (
+        ("worth", "votes.csv", "--judge", "labels=labels.csv", "--report", "w.html"), "report",
     ),
     "view": (("view", "votes.csv"), "elicit"),
     "ambiguous": (
