@@ -8,10 +8,7 @@ ten folds of items. Everything goes through ``sf.cover``.
 """
 
 import argparse
-import json
 import os
-import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,20 +20,16 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 import sfumato as sf
+from sfumato.data import load_texts
 
 
-def chaos_nli(folder: Path, name: str, model: str) -> tuple[sf.LabelSet, sf.LabelSet]:
-    """People's shares and RoBERTa's probabilities; the order of the model's columns is e, c, n."""
-    lines = (folder / f"chaosNLI_{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    counts = {row["uid"]: row["label_counter"] for row in map(json.loads, lines)}
-    believed: dict[str, Any] = {}
-    for path in sorted(folder.glob(f"pred_{model}_*_roberta-base_0.json")):
-        stored = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        believed |= {row["uid"]: [row["probs"][at] for at in (0, 2, 1)] for row in stored}
-    items = tuple(item for item in counts if item in believed)
-    votes = np.array([[counts[item].get(letter, 0) for letter in "enc"] for item in items], float)
-    rows = np.array([believed[item] for item in items], float)
-    return label_set(items, tuple("enc"), votes), label_set(items, tuple("enc"), rows)
+def chaos_nli(part: str) -> tuple[sf.LabelSet, sf.LabelSet]:
+    """People's shares and RoBERTa's probabilities."""
+    stored = load_texts("chaosnli")
+    model = stored.predictions["roberta-base"]
+    assert stored.labels is not None
+    items = [item for item in model.items if stored.split[item] == part]
+    return stored.labels.take(items), model.take(items)
 
 
 def cifar10h(folder: Path, network: str) -> tuple[sf.LabelSet, sf.LabelSet]:
@@ -46,24 +39,18 @@ def cifar10h(folder: Path, network: str) -> tuple[sf.LabelSet, sf.LabelSet]:
     return label_set(items, classes, votes), label_set(items, classes, rows)
 
 
-def dices(folder: Path) -> tuple[sf.LabelSet, sf.LabelSet]:
+def dices() -> tuple[sf.LabelSet, sf.LabelSet]:
     """Safety verdicts of the crowd, and a cross-fitted model of the conversation's words."""
-    stored = json.loads((folder / "dices_350_crowdsourced.json").read_text(encoding="utf-8"))
-    texts, votes = [], []
-    classes = tuple(stored["annotations"][0]["labels_list"])
-    for instance in stored["instances"]:
-        said = Counter(instance["annotations"]["safety"]["individual_human_scores"])
-        votes.append([said[name] for name in classes])
-        texts.append(re.sub(r"\s+", " ", json.dumps(instance["instance"])))
-    counts = np.array(votes, float)
-    rows = np.empty_like(counts)
+    stored = load_texts("dices", "crowdsourced")
+    people = sf.label(stored.judgments)
+    assert stored.items is not None
+    texts = [" ".join(stored.items[item].values()) for item in people.items]
+    rows = np.empty_like(people.probs)
     for train, test in KFold(10, shuffle=True, random_state=0).split(texts):
         model = sf.SoftTargets(make_pipeline(TfidfVectorizer(min_df=2), LogisticRegression()))
-        shares = counts[train] / counts[train].sum(axis=1, keepdims=True)
-        model.fit([texts[at] for at in train], shares)
+        model.fit([texts[at] for at in train], people.probs[train])
         rows[test] = model.predict_proba([texts[at] for at in test])
-    items = tuple(map(str, range(len(texts))))
-    return label_set(items, classes, counts), label_set(items, classes, rows)
+    return people, label_set(people.items, people.classes, rows)
 
 
 def label_set(items: tuple[str, ...], classes: tuple[str, ...], rows: Any) -> sf.LabelSet:
@@ -71,11 +58,11 @@ def label_set(items: tuple[str, ...], classes: tuple[str, ...], rows: Any) -> sf
 
 
 def sets(data: Path) -> Iterator[tuple[str, tuple[sf.LabelSet, sf.LabelSet]]]:
-    yield "ChaosNLI-SNLI, RoBERTa", chaos_nli(data / "chaosnli", "snli", "SNLI")
-    yield "ChaosNLI-MNLI, RoBERTa", chaos_nli(data / "chaosnli", "mnli_m", "MNLI")
+    yield "ChaosNLI-SNLI, RoBERTa", chaos_nli("snli")
+    yield "ChaosNLI-MNLI, RoBERTa", chaos_nli("mnli")
     for network in ("vgg_15_BN_64", "shake_shake_26_2x64d_SSI_cutout16"):
         yield f"CIFAR-10H, {network.partition('_2')[0]}", cifar10h(data, network)
-    yield "DICES-350, tf-idf", dices(data / "dices")
+    yield "DICES-350, tf-idf", dices()
 
 
 def main() -> None:

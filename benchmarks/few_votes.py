@@ -10,7 +10,6 @@ without a model, to *shrunk shares*, with the upper end of its one-sided 95 % in
 """
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,39 +17,42 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import sfumato as sf
+from sfumato.data import load_texts
 from sfumato.labels.aggregate import aggregate
 from sfumato.labels.labelset import NOT_RECORDED, LabelSet
 from sfumato.labels.votes import Votes
+
+VOTES = 100
+"""Of each item of ChaosNLI."""
 
 Counts = NDArray[np.int64]
 Rows = NDArray[np.float64]
 
 
-def chaos_nli(folder: Path, name: str, model: str) -> tuple[Counts, Rows]:
-    lines = (folder / f"chaosNLI_{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    counts = {row["uid"]: row["label_counter"] for row in map(json.loads, lines)}
-    believed: dict[str, list[float]] = {}
-    for path in sorted(folder.glob(f"pred_{model}_*_roberta-base_0.json")):
-        stored = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        believed |= {row["uid"]: row["probs"] for row in stored}
-    items = [item for item in counts if item in believed]
-    votes = [[counts[item].get(letter, 0) for letter in "ecn"] for item in items]
-    return np.array(votes), np.array([believed[item] for item in items], np.float64)
+def chaos_nli(part: str) -> tuple[Counts, Rows]:
+    stored = load_texts("chaosnli")
+    model = stored.predictions["roberta-base"]
+    assert stored.labels is not None
+    items = [item for item in model.items if stored.split[item] == part]
+    counts = (stored.labels.take(items).probs * VOTES).round().astype(int)
+    return counts, model.take(items).probs
 
 
 def sets(data: Path) -> Iterator[tuple[str, Counts, Rows | None]]:
-    yield "ChaosNLI-SNLI", *chaos_nli(data / "chaosnli", "snli", "SNLI")
-    yield "ChaosNLI-MNLI", *chaos_nli(data / "chaosnli", "mnli_m", "MNLI")
+    yield "ChaosNLI-SNLI", *chaos_nli("snli")
+    yield "ChaosNLI-MNLI", *chaos_nli("mnli")
     networks = [
         np.load(data / "cifar10h-predictions" / f"{name}.npz")["probs"].astype(float)
         for name in ("vgg_15_BN_64", "resnet_basic_110")
     ]
     yield "CIFAR-10H", np.load(data / "cifar10h" / "cifar10h-counts.npy"), sum(networks) / 2
     yield "FashionMNIST-H", np.load(data / "fashion_mnist_h" / "fmh-counts.npy").astype(int), None
-    stored = json.loads((data / "dices" / "dices_350_crowdsourced.json").read_text("utf-8"))
-    said = [one["annotations"]["safety"]["individual_human_scores"] for one in stored["instances"]]
-    names = ("No", "Yes", "Unsure")
-    yield "DICES-350", np.array([[one.count(name) for name in names] for one in said]), None
+    crowd = sf.label(load_texts("dices", "crowdsourced").judgments, per_annotator=True)
+    assert crowd.votes is not None
+    counts = np.zeros((len(crowd.items), len(crowd.classes)), dtype=int)
+    np.add.at(counts, (crowd.item, crowd.votes), 1)
+    yield "DICES-350", counts, None
 
 
 def draw(counts: Counts, votes: int | None, rng: np.random.Generator) -> Counts:
