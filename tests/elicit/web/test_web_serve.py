@@ -23,10 +23,12 @@ from sfumato.errors import DataError
 
 PEOPLE = 12
 CANARY = "CANARY77"
+THOUGHT = 0.3
+"""Seconds before the next answer: longer in all than a dashboard takes to hear of the first."""
 
 
 async def work(address: str, person: int, acknowledged: list[int]) -> None:
-    """A simulated annotator without patience, until the server goes away."""
+    """A simulated annotator with little patience, until the server goes away."""
     async with httpx.AsyncClient(base_url=address, timeout=20) as client:
         try:
             entry = {"parameters": {"participant": f"{CANARY}-{person}"}}
@@ -41,6 +43,7 @@ async def work(address: str, person: int, acknowledged: list[int]) -> None:
                 if reply.status_code == 200:
                     acknowledged.append(trial)
                     shown = reply.json()
+                    await asyncio.sleep(THOUGHT)
                 else:
                     assert reply.status_code in (429, 503)
                     await asyncio.sleep(0.05)
@@ -48,11 +51,12 @@ async def work(address: str, person: int, acknowledged: list[int]) -> None:
             return
 
 
-async def watch(address: str, heard: list[str]) -> None:
+async def watch(address: str, heard: list[str], opened: asyncio.Event) -> None:
     """A dashboard that stays open until the server goes away."""
     async with httpx.AsyncClient(base_url=address, timeout=20) as client:
         await client.post("/admin/login", data={"key": ADMIN_KEY})
         async with client.stream("GET", "/admin/events") as stream:
+            opened.set()
             with contextlib.suppress(httpx.TransportError):
                 async for line in stream.aiter_lines():
                     heard.append(line)
@@ -69,10 +73,12 @@ def test_r9_stop_under_load_ends_in_ten_seconds_and_loses_no_acknowledged_answer
     heard: list[str] = []
 
     async def load() -> float:
+        opened = asyncio.Event()
+        watching = asyncio.create_task(watch(address, heard, opened))
+        await opened.wait()  # whoever opens the dashboard too late hears of no change
         workers = [
             asyncio.create_task(work(address, person, acknowledged)) for person in range(PEOPLE)
         ]
-        watching = asyncio.create_task(watch(address, heard))
         while len(acknowledged) < 20 or "event: changed" not in heard:
             await asyncio.sleep(0.01)
         begun = time.monotonic()
