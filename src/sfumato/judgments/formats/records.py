@@ -166,6 +166,8 @@ def check_crossing(votes: Sequence[tuple[str, str, Any]], file: str) -> None:
         for word in words:
             times[word] = times.get(word, 0) + 1
     repeated = sum(times[str(value).strip()] > 1 for _, _, value in votes)
+    if all(_PERSON_LIKE.fullmatch(name) for name in by_inner):
+        return  # their names say that these are people, however little they agree
     outer = {name for name, _, _ in votes}
     dense = len(votes) > 0.8 * len(outer) * len(by_inner)  # every record has every property
     if len(by_inner) > 1 and len(outer) > 3 and dense and repeated < 0.5 * len(votes):
