@@ -275,7 +275,8 @@ def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) 
     if is_sparse(table):
         _note_sparse(path, stored, problems)
         return
-    numbers = table.select(pl.col(stored.classes).cast(pl.Float64, strict=False))
+    held = [table[name] for name in stored.classes]  # by name: a class may be called '*'
+    numbers = pl.DataFrame([column.cast(pl.Float64, strict=False) for column in held])
     sound = np.ones(len(table), dtype=np.bool_)
     for name in stored.classes:
         right = (numbers[name].is_between(-0.0, 1 + SUM_TOLERANCE)).fill_null(False).to_numpy()
