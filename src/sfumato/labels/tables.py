@@ -211,7 +211,11 @@ def read_rows(
     numbers = with_numbers(name, table, used).select(used).to_numpy()
     remarks += [*wide.remarks, *_unused(name, [other for other in others if other not in used])]
     return ItemRows(
-        tuple(table["item"]), wide.classes, numbers, digits_of(table, used), tuple(remarks)
+        tuple(table["item"].to_list()),
+        wide.classes,
+        numbers,
+        digits_of(table, used),
+        tuple(remarks),
     )
 
 
@@ -236,7 +240,7 @@ def read_choices(
     remarks = [guessed] if guessed else []
     remarks += _unused(name, [other for other in others if other != chosen])
     texts = table[chosen].cast(pl.String).str.strip_chars()
-    return ItemChoices(tuple(table["item"]), tuple(texts), tuple(remarks))
+    return ItemChoices(tuple(table["item"].to_list()), tuple(texts.to_list()), tuple(remarks))
 
 
 # Which columns are classes.
@@ -423,7 +427,7 @@ def _from_long(
         f"{long.values!r}; a class that an item does not list has 0."
     )
     return ItemRows(
-        tuple(wide["item"]),
+        tuple(wide["item"].to_list()),
         classes,
         wide.select(classes).fill_null(0.0).to_numpy(),
         digits_of(table, [long.values]),
@@ -458,8 +462,9 @@ def _with_items(table: pl.DataFrame, name: str, column: str) -> pl.DataFrame:
 
 def _held(column: pl.Series, known: Collection[str], *, among: bool = False) -> float:
     """Which share of the known names a column holds, or which share of its values is known."""
-    values = set(column.drop_nulls().cast(pl.String, strict=False).str.strip_chars())
-    shared = len(values & {*known})
+    texts = column.drop_nulls().cast(pl.String, strict=False).str.strip_chars()
+    values = texts.unique()
+    shared = int(values.is_in(pl.Series(list(known), dtype=pl.String).implode()).sum())
     return shared / max(len(values) if among else len(known), 1)
 
 
