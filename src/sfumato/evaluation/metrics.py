@@ -462,8 +462,9 @@ def classwise_of(parts: Parts) -> float:
 
 def redraw_classwise(parts: Parts, drawn: Resamples) -> Parts:
     """``classwise_of`` resampled rows."""
-    columns = np.hsplit(parts, 2)
-    by_class = (_binned_gaps(*both, drawn) for both in zip(*(c.T for c in columns), strict=True))
+    bin_of, gap = np.hsplit(parts, 2)
+    columns = zip(bin_of.T, gap.T, strict=True)
+    by_class = (_binned_gaps(places, values, drawn) for places, values in columns)
     return np.asarray(sum(by_class) * 2 / parts.shape[1])
 
 

@@ -215,18 +215,26 @@ def mark_again(*codes: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
     >>> mark_again(np.array([0, 0, 1, 0]), np.array([5, 6, 5, 5])).tolist()
     [False, False, False, True]
     """
-    key = np.zeros(len(codes[0]), dtype=np.int64)
-    for code in codes:
-        key *= int(code.max(initial=0)) + 2
-        key += code
-    ordered = np.sort(key)
+    ordered = _pack(codes)
+    ordered.sort()  # in place, and packed again below: of many rows memory is dearer than time
     doubled = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    again = np.zeros(len(key), dtype=bool)
+    del ordered
+    again = np.zeros(len(codes[0]), dtype=bool)
     if len(doubled):  # few: look only at these in the order of the rows
+        key = _pack(codes)
         rows = np.flatnonzero(pl.Series(key).is_in(pl.Series(doubled).implode()).to_numpy())
         again[rows] = True
         again[rows[np.unique(key[rows], return_index=True)[1]]] = False
     return again
+
+
+def _pack(codes: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]:
+    """Several codes of a row as one number."""
+    key = np.zeros(len(codes[0]), dtype=np.int64)
+    for code in codes:
+        key *= int(code.max(initial=0)) + 2
+        key += code
+    return key
 
 
 def _join(parts: Sequence[Coded]) -> Coded:

@@ -518,7 +518,7 @@ def align(first: LabelSet, second: LabelSet) -> tuple[LabelSet, LabelSet]:
 
 
 def _as_texts(names: Iterable[object]) -> tuple[str, ...]:
-    given = tuple(names)
+    given: tuple[Any, ...] = tuple(names)
     return given if set(map(type, given)) <= {str} else tuple(map(str, given))
 
 

@@ -6,10 +6,11 @@ distribution within these bounds sums to one; its rounding is undone by dividing
 other row is no distribution, however close to one its sum may be.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.labels.labelset import SUM_TOLERANCE
@@ -63,19 +64,26 @@ class Digits:
     """From the first that is not zero."""
 
 
-def count_digits(texts: Iterable[str]) -> Digits:
+def count_digits(texts: pl.Series | Sequence[str]) -> Digits:
     """The most digits of any number, behind the point and significant.
 
     >>> count_digits(["0.125", "1", "2.5e-3"])
     Digits(decimals=4, significant=3)
     """
-    decimals = significant = 0
-    for text in texts:
-        mantissa, _, power = text.strip().lower().partition("e")
-        whole, _, behind = mantissa.lstrip("+-").replace(",", ".").partition(".")
-        decimals = max(decimals, len(behind) - int(power or 0))
-        significant = max(significant, len((whole + behind).lstrip("0")))
-    return Digits(decimals, significant)
+    plain = pl.Series("text", texts, dtype=pl.String).str.strip_chars().str.to_lowercase()
+    parts = plain.str.replace(",", ".", literal=True).str.split_exact("e", 1).struct.unnest()
+    mantissa, power = pl.col("field_0").str.strip_chars_start("+-"), pl.col("field_1")
+    behind = mantissa.str.len_bytes() - mantissa.str.find(".", literal=True) - 1
+    digits = mantissa.str.strip_chars_start("0.").str.replace(".", "", literal=True)
+    decimals, significant = (
+        parts.select(
+            behind.cast(pl.Int64).fill_null(0) - power.cast(pl.Int64, strict=False).fill_null(0),
+            digits.str.len_bytes().alias("significant"),
+        )
+        .max()
+        .row(0)
+    )
+    return Digits(max(decimals or 0, 0), significant or 0)
 
 
 def normalise(values: Rows, *, digits: Digits | None = None) -> NormalisedRows:

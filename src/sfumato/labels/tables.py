@@ -89,7 +89,12 @@ def digits_of(table: pl.DataFrame, columns: Sequence[str]) -> Digits | None:
     """How many digits the numbers of text columns have; None where they are no text."""
     if any(table.schema[column] != pl.String for column in columns):
         return None
-    return count_digits(value for column in columns for value in table[column].drop_nulls())
+    counted = [count_digits(table[column].drop_nulls()) for column in columns]
+    decimals, significant = (
+        max((getattr(one, name) for one in counted), default=0)
+        for name in ("decimals", "significant")
+    )
+    return Digits(decimals, significant)
 
 
 def _text(path: Path) -> str:

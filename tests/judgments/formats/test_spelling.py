@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError
 from sfumato.judgments import formats
-from sfumato.judgments.formats.spelling import read_renames, similar_classes
+from sfumato.judgments.formats.spelling import class_counts, read_renames, similar_classes
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
 
@@ -27,7 +27,10 @@ def answered(*labels: str) -> Judgments:
 
 
 def pairs(*labels: str) -> set[frozenset[str]]:
-    return {frozenset((pair.often, pair.rare)) for pair in similar_classes(answered(*labels))}
+    return {
+        frozenset((pair.often, pair.rare))
+        for pair in similar_classes(class_counts(answered(*labels)))
+    }
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,10 @@ BLANK = "(nothing else)"
 """Whether nothing stands in the columns that are not used."""
 
 PEAK_BYTES = 70
-"""Bytes of memory that a vote takes while codes are made and counted, as a hundred million took."""
+"""Bytes of memory that an answer takes while codes are made and labelled."""
+
+COUNTED_BYTES = 40
+"""The same where votes are only counted."""
 
 
 def code_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:

@@ -115,7 +115,7 @@ def named_classes(judgments: Judgments) -> NDArray[np.int64]:
 
 def look_at_classes(judgments: Judgments) -> list[Remark]:
     """Remarks on classes that are spelled almost alike, and on numbers without their order."""
-    pairs = similar_classes(judgments)
+    pairs = similar_classes(class_counts(judgments))
     remarks = [
         Remark(
             f"classes {pair.often!r} and {pair.rare!r} may be one, spelled in two ways",
@@ -136,26 +136,22 @@ def look_at_classes(judgments: Judgments) -> list[Remark]:
     return remarks
 
 
-def similar_classes(judgments: Judgments) -> list[Similar]:
+def similar_classes(counts: Mapping[str, int]) -> list[Similar]:
     """Pairs of classes that differ in capitals, signs, a letter, or as 9 and nine do.
 
-    >>> from sfumato.judgments.question import ask
-    >>> table = pl.DataFrame({"item": ["a"] * 3, "answer": ['"Eight"', '"Eight"', '"eight"']})
-    >>> similar_classes(Judgments(ask("choose-one", ["Eight", "eight", "9"]), table))
+    ``counts`` says how many answers name each class.
+
+    >>> similar_classes({"Eight": 2, "eight": 1, "9": 0})
     [Similar(often='Eight', rare='eight', answers=(2, 1))]
     """
-    classes = judgments.question.classes
     alike: dict[tuple[str, str], None] = {}
     groups: dict[str, list[str]] = defaultdict(list)
-    for name in classes:
+    for name in counts:
         groups[_plain(name)].append(name)
     for names in groups.values():
         alike |= dict.fromkeys(combinations(names, 2))
     for first, second in _one_letter_apart(list(groups)):
         alike[groups[first][0], groups[second][0]] = None
-    if not alike:
-        return []
-    counts = class_counts(judgments)
     pairs = []
     for first, second in alike:
         often, rare = sorted((first, second), key=lambda name: -counts[name])
