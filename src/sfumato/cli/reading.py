@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments, RejectedRow, Remark
     from sfumato.judgments.quality import Rule
+    from sfumato.judgments.question import Question
 
 
 def read_any(
@@ -83,6 +84,7 @@ class ReadShare:
 
     rejected: "tuple[RejectedRow, ...]"
     remarks: "tuple[Remark, ...]"
+    question: "Question"
     classes: Mapping[str, int]
 
     @classmethod
@@ -90,7 +92,8 @@ class ReadShare:
         """What reading these judgments found."""
         from sfumato.judgments.formats.spelling import class_counts
 
-        return cls(judgments.rejected, judgments.remarks, class_counts(judgments))
+        counts = class_counts(judgments)
+        return cls(judgments.rejected, judgments.remarks, judgments.question, counts)
 
 
 def tell_shares(shares: Sequence[ReadShare], format_: str | None) -> None:
@@ -98,16 +101,19 @@ def tell_shares(shares: Sequence[ReadShare], format_: str | None) -> None:
 
     A remark with the same count in every share is about the folder; otherwise it is about rows.
     """
+    from sfumato.judgments.formats.spelling import look_at_classes
+
     rejected = [row for share in shares for row in share.rejected]
     _tell_rejected(sorted(rejected, key=lambda row: (row.file, row.line)))
-    remarks: dict[str, list[Remark]] = {}
-    for remark in (remark for share in shares for remark in share.remarks):
-        remarks.setdefault(remark.what, []).append(remark)
-    if format_ is None:
-        _tell_remarks([_join_remarks(same, len(shares)) for same in remarks.values()])
     counts: dict[str, int] = {}
     for name, count in (pair for share in shares for pair in share.classes.items()):
         counts[name] = counts.get(name, 0) + count
+    if format_ is None:
+        remarks: dict[str, list[Remark]] = {}
+        for remark in (remark for share in shares for remark in share.remarks):
+            remarks.setdefault(remark.what, []).append(remark)
+        joined = [_join_remarks(same, len(shares)) for same in remarks.values()]
+        _tell_remarks([*joined, *look_at_classes(shares[0].question, counts)])
     tell_joins(counts)
 
 

@@ -1,6 +1,6 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from sfumato.errors import DataError
-from sfumato.judgments.coded import Coded, encode, natural_order
+from sfumato.judgments.coded import STEP, Coded, encode, natural_order, natural_places
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
@@ -155,8 +155,8 @@ def count_votes(
     """The votes that a recipe makes of judgments, counted; None if some are no votes.
 
     With ``masses`` distributions that are to be averaged are summed, to the last digit but one.
-    What ``make_labels`` leaves out is left out here. It needs 16 bytes per answer beside the
-    judgments, and what is given back follows the items.
+    What ``make_labels`` leaves out is left out here. What it takes beside the judgments follows
+    the items and classes.
     """
     recipe = settings.recipe or DEFAULT_RECIPE[judgments.question.kind]
     kept, ledger = apply_rules(judgments, settings.exclude)
@@ -166,24 +166,22 @@ def count_votes(
     )
     done = complete(kept, recipe, gamma=settings.gamma, rule=settings.rule, distances=distances)
     stated = np.isfinite(done.rows.sum(axis=1))  # (answers,)
-    index = kept.statements.index
-    said = np.bincount(index, minlength=len(done.rows)) > 0
-    plain = bool(np.isin(done.rows[stated & said], (0, 1)).all())
+    answer = kept.stated
+    plain = bool(np.isin(done.rows[stated & (answer.times() > 0)], (0, 1)).all())
     if not plain and not (masses and settings.aggregate == "mean"):
         return None
     rows = mark_selected(kept, settings.keep)
     not_selected = len(rows) - int(rows.sum())
-    rows &= stated[index]
+    rows &= stated[answer.code]
     too_little = len(kept) - not_selected - int(rows.sum())
-    places = np.flatnonzero(rows) if not rows.all() else slice(None)
     item = kept.coded.coded("item")
-    items, code = natural_order(Coded(item.values, item.code[places]))
-    if plain:
-        label = np.nan_to_num(done.rows).argmax(axis=1).astype(np.int32)
-        votes = _count(code, label[index[places]], (len(items), len(done.classes)))
-    else:
-        answers = _count(code, index[places], (len(items), len(done.rows)))
-        votes = csr_array(answers @ csr_array(np.nan_to_num(done.rows)))
+    times = item.times() if rows.all() else Coded(item.values, item.code[rows]).times()
+    items, place = natural_places(item.values, times)
+    label = np.nan_to_num(done.rows).argmax(axis=1) if plain else np.arange(len(done.rows))
+    width = len(done.classes) if plain else len(done.rows)
+    votes = _count(_Pairs(place, item.code, label, answer.code, rows), (len(items), width))
+    if not plain:
+        votes = csr_array(votes @ csr_array(np.nan_to_num(done.rows)))
     steps = (
         Step("select", {"keep": list(settings.keep), "left_out": not_selected}),
         *done.steps[:-1],
@@ -200,17 +198,44 @@ def count_votes(
     )
 
 
-def _count(item: NDArray[np.int32], label: NDArray[np.int32], shape: tuple[int, int]) -> csr_array:
-    """How often each pair of item and class occurs, without a table of all pairs if it is large."""
-    key = item.astype(np.int64)
-    key *= shape[1]
-    key += label
-    if shape[0] * shape[1] <= max(MANY_SHARES, SPARSE_SHARE * len(key)):
-        return csr_array(np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape))
-    key.sort()
-    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-    row, column = np.divmod(key[first], shape[1])
-    return csr_array((np.diff(first, append=len(key)), (row, column)), shape=shape)
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Of each row the place of its item and of its class; only those for which ``rows`` is true."""
+
+    place: NDArray[np.int32]  # of each item
+    item: NDArray[np.int32]  # (rows,)
+    label: NDArray[np.integer]  # of each answer
+    answer: NDArray[np.integer]  # (rows,)
+    rows: NDArray[np.bool_]
+
+    def keys(self, width: int, step: int) -> Iterator[NDArray[np.int64]]:
+        """Both as one number, piece by piece."""
+        for start in range(0, len(self.rows), step):
+            part = slice(start, start + step)
+            chosen = self.rows[part]
+            key = self.place[self.item[part][chosen]].astype(np.int64)
+            key *= width
+            key += self.label[self.answer[part][chosen]]
+            yield key
+
+
+def _count(pairs: _Pairs, shape: tuple[int, int]) -> csr_array:
+    """How often each pair occurs, without a table of all pairs where it would be large."""
+    used, size = int(pairs.rows.sum()), shape[0] * shape[1]
+    if size <= max(MANY_SHARES, SPARSE_SHARE * used):
+        counted = np.zeros(size, dtype=np.int64)
+        for key in pairs.keys(shape[1], max(STEP, size // 4)):
+            counted += np.bincount(key, minlength=size)
+        return csr_array(counted.reshape(shape))
+    keys = np.empty(used, dtype=np.int64)
+    done = 0
+    for key in pairs.keys(shape[1], STEP):
+        keys[done : done + len(key)] = key
+        done += len(key)
+    keys.sort()
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    row, column = np.divmod(keys[first], shape[1])
+    return csr_array((np.diff(first, append=used), (row, column)), shape=shape)
 
 
 def join_counts(parts: Sequence[VoteCounts]) -> VoteCounts:

@@ -49,7 +49,12 @@ from sfumato.judgments.formats.reading import (
     read_classes,
 )
 from sfumato.judgments.formats.records import read_lewidi
-from sfumato.judgments.formats.spelling import joined_classes, look_at_classes, read_renames
+from sfumato.judgments.formats.spelling import (
+    class_counts,
+    joined_classes,
+    look_at_classes,
+    read_renames,
+)
 from sfumato.judgments.formats.tables import (
     read_cleanlab,
     read_counts,
@@ -286,7 +291,9 @@ def read(
     match found:
         case Judgments():
             joined = joined_classes(_judgments_without_ids(found, said.key), said)
-            return _remarked(joined, look_at_classes(joined))
+            if said.some_rows:  # whoever reads all of them looks at the classes
+                return joined
+            return _remarked(joined, look_at_classes(joined.question, class_counts(joined)))
         case Comparisons():
             return _without_ids(found, said.key)
         case MixJudgments():
@@ -317,8 +324,9 @@ def _read_file(path: Path, format: str | None, options: ReadOptions) -> Readable
             f"{path.name} holds nothing that can be read as {name!r}: "
             f"rows set aside: {len(found.rejected):,}{first}."
         )
-    if format is None and not options.some_rows:
-        _refuse_misread(found, path.name, name)
+    if format is None:
+        if not options.some_rows:
+            _refuse_misread(found, path.name, name)
         if name not in ("table", "sfumato") and isinstance(found, Judgments):
             return _remarked(found, [Remark(f"read as {name!r}, guessed from what it holds", 1)])
     return found

@@ -110,7 +110,9 @@ class Scan:
         if self.first == 1:
             tables = (options.parts or code_parts)([part.path for part in self.parts], wanted)
             starts = self.places.starts.tolist()
-            return join_tables([_shift(*pair) for pair in zip(tables, starts, strict=True)])
+            shifted = [_shift(*pair) for pair in zip(tables, starts, strict=True)]
+            del tables
+            return join_tables(shifted)
         (part,) = self.parts
         try:
             table = scan_table(_select(part.frame, wanted), wanted.texts)

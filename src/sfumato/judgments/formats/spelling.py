@@ -113,9 +113,9 @@ def named_classes(judgments: Judgments) -> NDArray[np.int64]:
     return named.astype(np.int64)
 
 
-def look_at_classes(judgments: Judgments) -> list[Remark]:
+def look_at_classes(question: Question, counts: Mapping[str, int]) -> list[Remark]:
     """Remarks on classes that are spelled almost alike, and on numbers without their order."""
-    pairs = similar_classes(class_counts(judgments))
+    pairs = similar_classes(counts)
     remarks = [
         Remark(
             f"classes {pair.often!r} and {pair.rare!r} may be one, spelled in two ways",
@@ -126,9 +126,9 @@ def look_at_classes(judgments: Judgments) -> list[Remark]:
     ]
     if len(pairs) > MOST_PAIRS:
         remarks.append(Remark("further pairs of classes that may be one", len(pairs) - MOST_PAIRS))
-    classes = judgments.question.classes
+    classes = question.classes
     numbers = [name for name in classes if re.fullmatch(r"-?\d+([.,]\d+)?", name)]
-    if len(numbers) == len(classes) > 2 and judgments.question.kind == "choose-one":
+    if len(numbers) == len(classes) > 2 and question.kind == "choose-one":
         ends = f"{classes[0]} to {classes[-1]}"
         remarks.append(
             Remark(f"classes are numbers ({ends}), read without their order", len(classes))
