@@ -17,7 +17,7 @@ from PIL import Image
 
 from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
-from sfumato.elicit.design.study import ElicitStudy, Form, write_study
+from sfumato.elicit.design.study import ElicitStudy, Form, ask_experts, write_study
 from sfumato.elicit.making import stimuli as build
 from sfumato.elicit.making.pictures import (
     Advance,
@@ -83,6 +83,7 @@ def new_study(
     comparisons: Path | None = None,
     mixes: Path | None = None,
     count: int | None = None,
+    experts: int | None = None,
     database: str | None = None,
     seed: int,
     advance: Advance | None = None,
@@ -91,22 +92,27 @@ def new_study(
 ) -> Path:
     """Make a study in a new folder, and return the folder.
 
-    ``images`` is a folder, a zip archive or arrays by item, or ``Items`` that are texts.
+    ``images`` is a folder, a zip archive, arrays by item, or ``Items`` that are texts. The table
     ``allocation`` gives images their batches (S3-04), ``labels`` their known classes; ``checks``
     and ``practice`` name images with a class beyond doubt, which are then shown only as that.
-    ``comparisons`` lists pairs or triplets, ``mixes`` is a table that `sfumato mix` wrote; ``count`` says how many pairs, triplets or mixes
-    are drawn otherwise. ``changes`` replace settings of the preset, whose layout is made to fit
-    fewer images; ``where`` names the file they come from in errors. ``database`` is the address of
-    one elsewhere. If anything is wrong, no folder is left behind.
+    ``comparisons`` lists pairs or triplets, ``mixes`` is a table that `sfumato mix` wrote;
+    ``count`` says how many pairs, triplets or mixes are drawn otherwise. With ``experts`` so many
+    known people answer about every item, without checks and repeats, in as many sittings as they
+    like. ``changes`` replace settings of the preset, whose layout is made to fit fewer images;
+    ``where`` names the file they come from in errors. ``database`` is the address of one
+    elsewhere. If anything is wrong, no folder is left behind.
     """
     _check_new(folder)
     protocol = find(PRESETS, preset, what="preset")
     named = {"name": _slug(folder.name) or preset, **changes}
-    study = preset_study(preset, classes, where=where, texts=isinstance(images, Items), **named)
+    texts = isinstance(images, Items)
+    study = preset_study(preset, classes, where=where, texts=texts, **named)
+    if experts is not None:
+        study = ask_experts(study, experts, given=changes)
     check_length(question_of(study))
     given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
     _check_given(study, protocol, given)
-    if isinstance(images, Items) and protocol.shows == "mix":
+    if texts and protocol.shows == "mix":
         raise DataError(f"The preset {preset!r} mixes images; texts cannot be mixed.")
     rng, key = np.random.default_rng(seed), new_key()
     if isinstance(images, Items):
