@@ -71,14 +71,14 @@ from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
 from sfumato.learn.encoders import ENCODERS, make_encoder
 from sfumato.learn.networks import NETWORKS, build_network
-from sfumato.learn.published import (
+from sfumato.learn.recipe import (
     ALPHAS,
     MIXINGS,
     PUBLISHED,
+    Mixing,
     published_mixing,
     published_recipe,
 )
-from sfumato.learn.recipe import Mixing
 from sfumato.names import find
 from sfumato.planning import annotators as planned_annotators
 from sfumato.planning.annotators import expected_error_of_votes

@@ -20,8 +20,7 @@ from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.learn import sweep
 from sfumato.learn.recipe import Recipe
-from sfumato.learn.sweep import Cell, CellResult, Progress
-from sfumato.learn.sweep.engines import Outcome, attempt
+from sfumato.learn.sweep import Cell, CellResult, Outcome, Progress, attempt
 from sfumato.reporting.page import Page
 from sfumato.reporting.text import said
 from sfumato.scores import COLUMNS

@@ -20,10 +20,10 @@ from sfumato.judgments.coded import encode
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
-from sfumato.labels.rounding import normalise
 from sfumato.labels.tables import (
     ItemRows,
     find_items,
+    normalise,
     read_arrays,
     read_frame,
     read_rows,
