@@ -407,7 +407,8 @@ def _check_label_usage(
 
 def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
     """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
-    from sfumato.labels.aggregate import check_options, read_given
+    from sfumato.labels.aggregate import check_options
+    from sfumato.labels.files import read_given
 
     options: dict[str, Any] = {}
     for text in told.settings or []:

@@ -23,15 +23,10 @@ from tests.labels.aggregate.crowd_sets import (
 )
 
 from sfumato.errors import DataError
-from sfumato.labels.aggregate import (
-    AGGREGATORS,
-    aggregate,
-    read_confusions,
-    read_gold,
-    read_weights,
-)
+from sfumato.labels.aggregate import AGGREGATORS, aggregate
 from sfumato.labels.aggregate.dawid_skene import climb, initial_counts
 from sfumato.labels.aggregate.evidence import evidence_of_votes
+from sfumato.labels.files import read_confusions, read_gold, read_weights
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.verbs import aggregate as aggregate_answers
 from sfumato.labels.verbs import label
