@@ -426,9 +426,7 @@ def test_sparse_confusions_give_the_same_numbers(
         monkeypatch.setattr(dawid_skene, "DENSE", 10**9)
         full = run(simple(), "dawid-skene", **options, **limits)
         monkeypatch.setattr(dawid_skene, "DENSE", 0)
-        monkeypatch.setattr(
-            "sfumato.labels.aggregate.dawid_skene.BLOCK", 9
-        )  # three items at a time
+        monkeypatch.setattr(dawid_skene, "BLOCK", 9)  # three items at a time
         sparse = run(simple(), "dawid-skene", **options, **limits)
 
         assert np.allclose(full.labels.probs, sparse.labels.probs, rtol=0, atol=1e-9)
