@@ -5,6 +5,7 @@ import os
 import secrets
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 from urllib.parse import parse_qs, urlsplit
@@ -15,6 +16,7 @@ import sfumato.cli.options as given
 from sfumato.cli.options import names_in, refuse_existing
 from sfumato.cli.printing import print_json, progress
 from sfumato.errors import DataError, UnknownName, require_packages
+from sfumato.names import find
 
 if TYPE_CHECKING:
     from sfumato.elicit.session.collection import Collection
@@ -52,6 +54,8 @@ WHO = "command line"
 """What the log of a study calls whoever types these commands."""
 SERVED = "SFUMATO_SERVED"
 """Environment variable by which processes of one server learn what to serve."""
+MANY_LINKS = 20
+"""Fewer places than this have their links printed when the study is served."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 """Words, because beside each class stands a number: the key that chooses it."""
 
@@ -99,6 +103,10 @@ def new(
         int | None, typer.Option("--per-item", help="How many people answer about an item.")
     ] = None,
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
+    experts: Annotated[
+        int | None,
+        typer.Option("--experts", min=2, help="So many people you know all answer about all."),
+    ] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
     whose: Annotated[
@@ -108,6 +116,10 @@ def new(
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
     ] = None,
+    then: Annotated[
+        str | None, typer.Option("--then", help="Begin at once to preview or serve it.")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
     database: Address = None,
     seed: given.Seed = 0,
 ) -> None:
@@ -116,10 +128,13 @@ def new(
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
+        "experts": experts,
     }  # fmt: skip
     if demo and any((images, classes, settings, *tables.values())):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
     need_packages()
+    commands: dict[str, Callable[..., None]] = {"preview": preview, "serve": serve}
+    begin = find(commands, then, what="next command") if then else None
     changes = _changes(settings, assign or [])
     shortcuts = {"per_item": per_item, "mode": mode, "title": title, "whose": whose}
     changes |= {key: value for key, value in shortcuts.items() if value is not None}
@@ -133,6 +148,8 @@ def new(
     changes.pop("preset", None)
     _make(folder, images, preset, tables, changes, demo=demo, settings=settings, seed=seed)
     _tell(folder)
+    if begin is not None:
+        begin(folder, port=port, database=database)
 
 
 @elicit_app.command()
@@ -472,7 +489,12 @@ def way_in(folder: Path, address: str) -> str:
     recruiting = open_study(folder).recruiting
     match recruiting.platform:
         case "link":
-            return f"Answer yourself: {link_for(_collection(folder), address, 'me')}"
+            few = recruiting.places if (recruiting.places or MANY_LINKS) < MANY_LINKS else 0
+            if not few:
+                return f"Answer yourself: {link_for(_collection(folder), address, 'me')}"
+            collection = _collection(folder)
+            links = [link_for(collection, address, f"{one + 1}") for one in range(few)]
+            return "\n".join(f"Link for person {one}: {link}" for one, link in enumerate(links, 1))
         case "prolific":
             ids = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
             named = "&".join(f"{name}={{{{%{name}%}}}}" for name in ids)
@@ -531,7 +553,6 @@ def _make(
 def _changes(settings: Path | None, assigned: list[str]) -> dict[str, Any]:
     """What stands in the file, and over it what was set on the command line."""
     from sfumato.elicit.design.study import ElicitStudy, read_settings
-    from sfumato.names import find
 
     where = "--set" if settings is None else settings.name
     changes = {} if settings is None else read_settings(settings)

@@ -17,7 +17,7 @@ from PIL import Image
 
 from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
-from sfumato.elicit.design.study import ElicitStudy, Form, write_study
+from sfumato.elicit.design.study import ElicitStudy, Form, ask_experts, write_study
 from sfumato.elicit.making import stimuli as build
 from sfumato.elicit.making.pictures import (
     Advance,
@@ -79,6 +79,7 @@ def new_study(
     comparisons: Path | None = None,
     mixes: Path | None = None,
     count: int | None = None,
+    experts: int | None = None,
     database: str | None = None,
     seed: int,
     advance: Advance | None = None,
@@ -91,14 +92,18 @@ def new_study(
     batches (S3-04), ``labels`` their known classes; ``checks`` and ``practice`` name images with a
     class beyond doubt, which are then shown only as that. ``comparisons`` lists pairs or triplets,
     ``mixes`` is a table that `sfumato mix` wrote; ``count`` says how many pairs, triplets or mixes
-    are drawn otherwise. ``changes`` replace settings of the preset, whose layout is made to fit
-    fewer images; ``where`` names the file they come from in errors. ``database`` is the address of
-    one elsewhere. If anything is wrong, no folder is left behind.
+    are drawn otherwise. With ``experts`` so many known people answer about every item, without
+    checks and repeats, in as many sittings as they like. ``changes`` replace settings of the
+    preset, whose layout is made to fit fewer images; ``where`` names the file they come from in
+    errors. ``database`` is the address of one elsewhere. If anything is wrong, no folder is left
+    behind.
     """
     _check_new(folder)
     protocol = find(PRESETS, preset, what="preset")
     named = {"name": _slug(folder.name) or preset, **changes}
     study = preset_study(preset, classes, where=where, **named)
+    if experts is not None:
+        study = ask_experts(study, experts, given=changes)
     check_length(question_of(study))
     given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
     _check_given(study, protocol, given)
