@@ -15,8 +15,7 @@ from tests.judgments.strategies import judgments
 
 from sfumato.judgments.formats.own import write_own
 from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments
-from sfumato.judgments.question import QUESTIONS, Kind, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import QUESTIONS, Kind, ask, read_answers
 from sfumato.labels.check import check
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import SUM_TOLERANCE, LabelSet
@@ -27,6 +26,14 @@ SCHEMA: dict[str, Any] = json.loads((ROOT / "src/sfumato/schema.json").read_text
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 SHOWN = re.compile(r"^`([\w.]+)`:\n\n```(?:csv|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """A file of the page, below its name."""
+
+
+SHOWN_ABOUT = {
+    "rating": ["bad", "fair", "good"],
+    "number": ["0", "100"],
+    "three-point": ["cat", "dog"],
+}
+"""What the answers that the page shows are about, where not cats, dogs and ships."""
 
 
 def valid(what: str, value: Any) -> bool:
@@ -90,7 +97,7 @@ def test_form_of_each_answer_on_the_page_is_right() -> None:
             assert cell is None
             continue
         assert cell is not None
-        question = ask(kind, ["cat", "dog", "ship"])
+        question = ask(kind, SHOWN_ABOUT.get(kind, ["cat", "dog", "ship"]))
         assert read_answers(question, [cell[1]])[1] == {}
         assert valid(f"answer-{kind}", json.loads(cell[1]))
 

@@ -37,7 +37,7 @@ def test_shares_give_the_bytes_of_the_whole_and_tell_all(
     odd.write_parquet(folder / "part3.parquet")
     told = []
     for name, free in (("whole", 10**9), ("shares", 20_000)):
-        monkeypatch.setattr("sfumato.memory.free_memory", lambda free=free: free)
+        monkeypatch.setattr("sfumato.errors.free_memory", lambda free=free: free)
         found = run("label", str(folder), "--aggregate", aggregator, "-o", f"{name}.csv")
         assert found.code == 0
         told.append((found.out.replace(f"{name}.csv", "labels.csv"), found.err))
@@ -67,7 +67,7 @@ def test_distributions_are_averaged_in_shares(
             }
         ).write_parquet(folder / f"part{part}.parquet")
     for name, free in (("whole", 10**9), ("shares", 3_000)):
-        monkeypatch.setattr("sfumato.memory.free_memory", lambda free=free: free)
+        monkeypatch.setattr("sfumato.errors.free_memory", lambda free=free: free)
         assert run("label", str(folder), "-o", f"{name}.csv").code == 0
 
     whole, shares = pl.read_csv("whole.csv"), pl.read_csv("shares.csv")
@@ -82,7 +82,7 @@ def test_memory_follows_items_and_not_votes(tmp_path: Path) -> None:
     for parts in (2, 6):
         folder = write_parts(tmp_path / f"votes{parts}", parts=parts, rows=1_000_000, items=20_000)
         script = (
-            "import resource, sys; import sfumato.memory as memory; "
+            "import resource, sys; import sfumato.errors as memory; "
             "memory.free_memory = lambda: 100_000_000; "
             "from sfumato.cli import main\n"
             f"sys.argv = ['sfumato', 'label', {str(folder)!r}, '--quiet', '-o', "

@@ -12,6 +12,16 @@ import numpy as np
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import (
+    ReadShare,
+    names_in,
+    parse_numbers,
+    quality_rules,
+    read_judgments,
+    read_options,
+    refuse_existing,
+    tell_shares,
+)
 from sfumato.cli.printing import (
     format_number,
     null_for_nan,
@@ -22,16 +32,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import (
-    ReadShare,
-    names_in,
-    parse_numbers,
-    quality_rules,
-    read_judgments,
-    read_options,
-    tell_shares,
-)
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 from sfumato.names import format_count
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sfumato.labels.aggregate import Aggregation
     from sfumato.labels.labelset import LabelSet
     from sfumato.labels.make import LabellingResult, LabelSettings, VoteCounts
-    from sfumato.labels.simulate.run import Simulation, SimulationSettings
+    from sfumato.labels.simulate import Simulation, SimulationSettings
     from sfumato.labels.simulate.top_two import HabitsName
     from sfumato.provenance import Provenance
 
@@ -267,8 +267,8 @@ class _Parts:
 
     def count_shares(self) -> int:
         """Into how many shares of the items the answers go, so that each fits into memory."""
+        from sfumato.errors import free_memory
         from sfumato.judgments.formats.scan import COUNTED_BYTES, scan
-        from sfumato.memory import free_memory
 
         source, free = scan(self.file, self.options) if self.is_split() else None, free_memory()
         if source is None or free is None:
@@ -277,7 +277,7 @@ class _Parts:
 
     def read(self, share: tuple[int, int] = (0, 1)) -> "Judgments":
         """The judgments about one of several shares of the items; ``tell_read`` is for the rest."""
-        from sfumato.learn.sweep.parts import read_parts_through
+        from sfumato.learn.parts import read_parts_through
 
         options = self.options
         if self.is_split():
@@ -360,7 +360,7 @@ def simulate(
     from sfumato.judgments.formats import write
     from sfumato.labels.build.distances import choose_distances
     from sfumato.labels.files import read_labels
-    from sfumato.labels.simulate.run import SimulationSettings
+    from sfumato.labels.simulate import SimulationSettings
 
     _check_simulate_usage(output=output, fit=fit, extend=extend, check=check, model=model)
     refuse_existing(output, save_model, overwrite=overwrite)
@@ -423,7 +423,7 @@ def _check_label_usage(
 def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
     """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
     from sfumato.labels.aggregate import check_options
-    from sfumato.labels.aggregate.given import read_given
+    from sfumato.labels.files import read_given
 
     options: dict[str, Any] = {}
     for text in told.settings or []:
@@ -592,7 +592,7 @@ def _simulated(
 ) -> "Simulation":
     import numpy as np
 
-    from sfumato.labels.simulate.run import run_simulation
+    from sfumato.labels.simulate import run_simulation
 
     with progress("Simulating"):
         return run_simulation(simulation, seen, real=real, rng=np.random.default_rng(seed))
@@ -607,8 +607,8 @@ def _checked(
     draws: int,
     seed: int,
 ) -> dict[str, Any]:
+    from sfumato.labels.simulate import check_habits
     from sfumato.labels.simulate.held_out import HOLD_OUT, held_out_table
-    from sfumato.labels.simulate.run import check_habits
     from sfumato.names import find
 
     hold_out = find(HOLD_OUT, check, what="half to hold out")

@@ -25,11 +25,10 @@ from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import check_study
 from sfumato.errors import DataError
-from sfumato.judgments.comparisons import ComparisonQuestion, Comparisons
+from sfumato.judgments.comparisons import ComparisonQuestion, Comparisons, MixJudgments
 from sfumato.judgments.formats import Readable, write
-from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
+from sfumato.judgments.formats.reading import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import Judgments, Remark
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.question import RULED_OUT, Question
 from sfumato.names import find
 from sfumato.provenance import Setting, Step
@@ -160,6 +159,8 @@ def _of_comparisons(rows: list[Any], question: ComparisonQuestion) -> dict[str, 
         case "triplets":
             names = ("item", "first", "second")
             answer = {"closer": [one["closer"] for one in given]}
+        case "preference":
+            raise AssertionError("no screen asks preferences")
         case _:
             assert_never(question.kind)
     return {name: [one[name] for one in items] for name in names} | answer

@@ -13,6 +13,14 @@ from scipy.sparse import csr_array, vstack
 
 from sfumato.errors import DataError
 from sfumato.judgments.coded import STEP, Coded, encode, natural_order, natural_places
+from sfumato.judgments.formats.hf import (
+    DATA,
+    LABELS,
+    Publication,
+    new_folder,
+    write_metadata,
+    write_tables,
+)
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
@@ -20,6 +28,7 @@ from sfumato.labels.aggregate.evidence import evidence_of_counts
 from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build, complete
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
+from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import MANY_SHARES, SPARSE_SHARE, CrowdLabels, LabelSet
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step
@@ -142,6 +151,8 @@ class VoteCounts:
     """How many were set aside when reading, not selected, and state too little."""
     excluded: tuple[tuple[str, int, int], ...] = ()
     """For each quality rule how many people and answers it left out."""
+    values: tuple[float, ...] | None = None
+    """What the classes count, where they are the points of a scale."""
 
     @property
     def used(self) -> int:
@@ -195,6 +206,7 @@ def count_votes(
         len(judgments) + len(judgments.rejected),
         (len(judgments.rejected), not_selected, too_little),
         tuple(ledger.rules.select("rule", "people", "answers").rows()),
+        kept.question.values if done.classes == classes else None,
     )
 
 
@@ -252,6 +264,7 @@ def join_counts(parts: Sequence[VoteCounts]) -> VoteCounts:
         steps,
         sum(part.judgments for part in parts),
         tuple(map(sum, zip(*(part.left_out for part in parts), strict=True))),  # type: ignore[arg-type]
+        values=first.values,
     )
 
 
@@ -270,7 +283,8 @@ def label_counts(counts: VoteCounts, settings: LabelSettings) -> Aggregation:
         before = (*before, Step("take top choices", told))
     if name == "shrunk-shares":
         evidence = evidence_of_counts(counts.items, counts.classes, votes, before)
-        return aggregate(evidence, name, rng=np.random.default_rng(settings.seed))
+        made = aggregate(evidence, name, rng=np.random.default_rng(settings.seed))
+        return replace(made, labels=made.labels.change(values=counts.values))
     found = AGGREGATORS[name]
     step = Step(
         f"aggregate {name}",
@@ -286,7 +300,12 @@ def label_counts(counts: VoteCounts, settings: LabelSettings) -> Aggregation:
     many = votes.shape[0] * votes.shape[1] > max(MANY_SHARES, SPARSE_SHARE * counts.used)
     rows.eliminate_zeros()
     labels = LabelSet(
-        counts.items, counts.classes, rows if many else rows.toarray(), weight, (*before, step)
+        counts.items,
+        counts.classes,
+        rows if many else rows.toarray(),
+        weight,
+        (*before, step),
+        values=counts.values,
     )
     return Aggregation(labels=labels, estimand=found.estimand, annotators=())
 
@@ -382,3 +401,40 @@ def _not_selected(judgments: Judgments, keep: Sequence[str]) -> pl.DataFrame:
         .then(pl.lit("the same person judged the item before"))
         .otherwise(pl.format("view is {}", "view")),
     )
+
+
+# Publish judgments with the labels they make, as a Hugging Face dataset folder.
+
+
+def publish(
+    judgments: Judgments,
+    folder: str | Path,
+    about: Publication | None = None,
+    *,
+    labels: LabelSet | None = None,
+) -> list[str]:
+    """Write a new folder: judgments, annotators, labels, the card and Croissant metadata.
+
+    Without ``labels`` they are the mean of each item's answers, read by the usual recipe of the
+    question; judgments that make no label are published without any. Gives back the names of the
+    tables.
+    """
+    folder, about = Path(folder), about or Publication()
+    about = replace(about, title=about.title or folder.name)
+    made = "Given by the publisher."
+    if labels is None:
+        labels, made = _usual_labels(judgments)
+    with new_folder(folder) as part:
+        write_tables(judgments, part)
+        if labels is not None:
+            write_labels(labels, part / DATA / LABELS)
+        return write_metadata(judgments, part, about, labels_are=made)
+
+
+def _usual_labels(judgments: Judgments) -> tuple[LabelSet | None, str]:
+    recipe = DEFAULT_RECIPE[judgments.question.kind]
+    made = f"Recipe {recipe}, mean over the annotators of an item (what people say)."
+    try:
+        return make_labels(judgments, LabelSettings(recipe)).labels, made
+    except DataError:  # practice trials only, or answers that state nothing
+        return None, ""

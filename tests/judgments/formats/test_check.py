@@ -16,8 +16,7 @@ from sfumato.judgments.formats.check import FileCheck, check_judgments, example_
 from sfumato.judgments.formats.own import write_own
 from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import QUESTIONS, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import QUESTIONS, ask, read_answers
 
 WORKER = "5f2a9c0b1d3e4f5a6b7c8d9e"
 
@@ -121,7 +120,7 @@ def test_wrong_form_of_an_answer_comes_with_a_right_one(
 @pytest.mark.parametrize("kind", sorted(QUESTIONS))
 def test_example_of_an_answer_is_right_itself(kind: str) -> None:
     options = {"subset": ["b", "c"]} if kind == "top-class" else {}
-    question = ask(kind, ["a", "b", "c"], **options)
+    question = ask(kind, ["a", "b", "c"][: 2 if kind == "three-point" else 3], **options)
 
     _, wrong = read_answers(question, [example_answer(question)])
 

@@ -16,8 +16,7 @@ from sfumato.elicit.design.study import ElicitStudy, Form, Mode
 from sfumato.elicit.refusals import AnswerFault, InvalidAnswer
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuestion
-from sfumato.judgments.question import RULED_OUT, Question, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import RULED_OUT, Question, ask, read_answers
 
 ANSWER_BYTES = 256 * 1024
 """Of the longest answer that a study may ask for."""
@@ -193,10 +192,8 @@ def _check_form(question: Question, answer: Any, shown: Mapping[str, Any]) -> No
             _check_classes(answer, question.classes)
             for name, value in answer.items():
                 _check_member(name, value, ("yes", "no", "unsure"))
-        case "likely-set" | "ranking" | "confidence":
-            raise AssertionError("no screen asks these")
         case _:
-            assert_never(question.kind)
+            raise AssertionError(f"no screen asks {question.kind}")
 
 
 def _check_top_two(question: Question, answer: Any) -> None:
