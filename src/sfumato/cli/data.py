@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import (
+    quality_rules,
+    read_any,
+    read_options,
+    refuse_existing,
+    tell_guesses,
+    tell_joins,
+)
 from sfumato.cli.printing import (
     format_number,
     notify,
@@ -17,14 +25,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import (
-    quality_rules,
-    read_any,
-    read_options,
-    tell_guesses,
-    tell_joins,
-)
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 from sfumato.names import format_count
 

@@ -12,9 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import names_in, refuse_existing
 from sfumato.cli.printing import print_json, progress
-from sfumato.cli.reading import names_in
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError, UnknownName, require_packages
 
 if TYPE_CHECKING:

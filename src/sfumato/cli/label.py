@@ -12,6 +12,14 @@ import numpy as np
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import (
+    names_in,
+    parse_numbers,
+    quality_rules,
+    read_judgments,
+    read_options,
+    refuse_existing,
+)
 from sfumato.cli.printing import (
     format_number,
     null_for_nan,
@@ -22,14 +30,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import (
-    names_in,
-    parse_numbers,
-    quality_rules,
-    read_judgments,
-    read_options,
-)
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 from sfumato.names import format_count
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from sfumato.errors import DataError
 from sfumato.frames import is_table
-from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.comparisons import Comparisons, MixJudgments
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats import write as write_answers
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
 from sfumato.labels.aggregate.given import read_given

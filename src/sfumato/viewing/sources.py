@@ -30,7 +30,7 @@ from sfumato.labels.verbs import to_judgments
 from sfumato.names import find
 from sfumato.provenance import is_simulated
 from sfumato.reporting.contents import load_contents
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.viewing.table import ItemTable, ViewedSets
 
 PEOPLE, SIMULATED, LABELS = "people", "simulated people", "labels"

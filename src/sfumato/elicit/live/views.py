@@ -19,7 +19,7 @@ from sfumato.elicit.live.whatif import (
 )
 from sfumato.elicit.session.sitting import FLAGS
 from sfumato.judgments.judgments import VIEWS
-from sfumato.judgments.statements import ODDITIES
+from sfumato.judgments.question import ODDITIES
 from sfumato.labels.agreement import Agreement
 from sfumato.labels.running import mean_intervals, numbered_crowd
 from sfumato.names import find

@@ -37,8 +37,7 @@ from sfumato.judgments.formats.reading import (
 )
 from sfumato.judgments.formats.scan import code_rows
 from sfumato.judgments.judgments import COLUMNS, Judgments, mark_duplicates
-from sfumato.judgments.question import Question, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import Question, ask, read_answers
 from sfumato.names import format_count
 
 Contents = Literal["judgments", "labels", "predictions"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.quality.ledger import ALL_TOGETHER, apply_rules, refuse_pay, what_if
+from sfumato.judgments.quality import ALL_TOGETHER, apply_rules, refuse_pay, what_if
 from sfumato.judgments.quality.rules import RULES, rule_by_hand, rule_with
 from sfumato.judgments.question import ask
 from sfumato.provenance import to_json

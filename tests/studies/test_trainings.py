@@ -12,11 +12,10 @@ from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
 from sfumato.provenance import is_simulated
 from sfumato.studies import trainings
-from sfumato.studies.arms import LABELS, PERSONS, arm_words, target_of
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Arm, read_study
-from sfumato.studies.trainings import splits_of
+from sfumato.studies.trainings import LABELS, PERSONS, arm_words, splits_of, target_of
 
 EACH = 120
 """Made-up digits of each class to learn; 4 to test."""

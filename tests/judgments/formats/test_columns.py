@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.judgments.formats import read
-from sfumato.judgments.formats.clock import to_iso, to_seconds
+from sfumato.judgments.formats.columns import to_iso, to_seconds
 
 
 @given(st.integers(200_000_000, 4_000_000_000), st.sampled_from([1, 1_000, 1_000_000]))

@@ -1,12 +1,30 @@
-"""No command replaces a file unless it is told to, and none says more than is wanted."""
-
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
 
-from sfumato.cli.writing import refuse_existing, refuse_filled
+from sfumato.cli.options import refuse_existing, refuse_filled, study_key
 from sfumato.errors import DataError
+
+
+def test_given_key_stands() -> None:
+    assert study_key("mine") == "mine"
+
+
+def test_own_key_is_drawn_once_and_kept_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    first = study_key(None)
+
+    assert len(first) == 64
+    assert study_key(None) == first
+    assert (tmp_path / "sfumato" / "key").stat().st_mode & 0o077 == 0
+
+
+# No command replaces a file unless it is told to, and none says more than is wanted.
+
 
 VOTES = "task,worker,label\n1,ann,cat\n1,bob,dog\n2,ann,dog\n2,bob,dog\n3,ann\n"
 LABELS = "item,cat,dog\n1,0.5,0.5\n2,0,1\n"
