@@ -404,8 +404,8 @@ def test_no_number_is_not_testable(tmp_path: Path) -> None:
 
 @given(st.lists(st.sampled_from(VERDICTS)))
 def test_overall_is_the_weakest_that_could_be_tested(verdicts: list[Verdict]) -> None:
-    order = ("contradicted", "absent", "undecided", "smaller", "reproduced")
-    order += ("not testable at this size", "not testable here")
+    order = ["contradicted", "absent", "undecided", "smaller", "reproduced"]
+    order += ["not testable at this size", "not testable here"]
 
     found = overall(verdicts)
 

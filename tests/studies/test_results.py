@@ -165,7 +165,10 @@ def test_scoreboard_has_a_row_per_claim_and_counts_by_paper(tmp_path: Path) -> N
 
     assert "3 claims: 1 reproduced, 1 undecided, 1 contradicted" in board
     assert "| paper 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 2 |" in board
-    assert "| paper 1, table 1 | A. | 0.8 | +0.1 [0.0, 0.2] | – | reproduced | [one](one.md) |" in board
+    assert (
+        "| paper 1, table 1 | A. | 0.8 | +0.1 [0.0, 0.2] | – | reproduced | [one](one.md) |"
+        in board
+    )
     assert board == scoreboard(tmp_path)
 
 
