@@ -177,7 +177,7 @@ def data_path(
 
 def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None:
     """Write a folder with labels, and say what is left for its publisher to say."""
-    from sfumato.labels.publish import publish
+    from sfumato.labels.make import publish
 
     tables = publish(judgments, folder, about)
     typer.echo(f"Wrote {len(judgments):,} judgments to {folder}: {', '.join(tables)}.")

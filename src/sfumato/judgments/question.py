@@ -7,9 +7,11 @@ each kind with the wording of the paper it comes from.
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, assert_never, get_args
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +32,18 @@ Kind = Literal[
     "ranking",
     "confidence",
     "distribution",
+    "rating",
+    "number",
+    "multi-label",
+    "three-point",
+    "own-and-others",
 ]
+
+SCALES = ("rating", "number")
+"""The kinds whose classes are the points of a scale: their order is told, never guessed."""
+
+BARE = ("choose-one", *SCALES)
+"""The kinds whose answers are a single word or number, which a table may hold without quotes."""
 
 RULED_OUT = "ruled_out"
 """The field of a drawn distribution that lists what the item is definitely not (S2-02)."""
@@ -50,10 +63,11 @@ class Question(ShortRepr):
     """The form of the answer."""
     classes: tuple[str, ...]
     """What the answer is about, in the order of the label columns."""
-    wording: str
-    """What the annotator reads; ``{class}`` stands for a class shown with the item."""
+    wording: str = ""
+    """What the annotator reads; ``{class}`` stands for a class shown with the item. Empty where
+    nobody recorded it."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of this kind: scale, count, subset, none_of_these."""
+    """Settings of this kind: scale, count, subset, none_of_these, values of a scale's points."""
     version: str = "1"
     """Changes whenever wording, options or classes change."""
 
@@ -63,14 +77,36 @@ class Question(ShortRepr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(self.classes))
-        if self.kind not in get_args(Kind):
-            find(QUESTIONS, self.kind, what="question")
+        preset = find(QUESTIONS, self.kind, what="question")
+        object.__setattr__(self, "options", {**preset.options, **self.options})
         if len(self.classes) < 2:
             raise DataError(f"A question needs at least two classes; found {list(self.classes)}.")
         if len(set(self.classes)) < len(self.classes):
             twice = sorted({name for name in self.classes if self.classes.count(name) > 1})
             raise DataError(f"The classes must differ; {twice[0]!r} occurs more than once.")
         _check_options(self)
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """What the points of a scale count, going up; None where the classes have no order.
+
+        Told by the option ``values``; otherwise the points' names where these are numbers, or
+        their places from 1.
+
+        >>> ask("rating", ["bad", "fair", "good"]).values
+        (1.0, 2.0, 3.0)
+        >>> ask("number", ["not at all", "completely"], values=[0, 100]).values
+        (0.0, 100.0)
+        >>> ask("choose-one", ["1", "2"]).values is None
+        True
+        """
+        if self.kind not in SCALES:
+            return None
+        given = self.options.get("values")
+        try:
+            return tuple(float(value) for value in (self.classes if given is None else given))
+        except ValueError:
+            return tuple(float(place) for place in range(1, len(self.classes) + 1))
 
     def to_json(self) -> str:
         """The question as a JSON text, to be stored beside the answers."""
@@ -159,6 +195,31 @@ QUESTIONS: dict[str, Preset] = {
         {"scale": 100},
         "a whole distribution drawn by hand (S3-19)",
     ),
+    "rating": Preset(
+        "Rate it on this scale.",
+        {"values": None},
+        "one point of a scale; its classes are the points in order, from low to high",
+    ),
+    "number": Preset(
+        "Where does it lie between these points?",
+        {"values": None},
+        "a number between two ends, as a slider gives it; its classes are points along the way",
+    ),
+    "multi-label": Preset(
+        "Which of these apply? Each may, on its own.",
+        {},
+        "yes, no or unsure for every class on its own; several may apply, or none",
+    ),
+    "three-point": Preset(
+        "How probable is it that “{class}”: at the lowest, at the highest, and your best guess?",
+        {"scale": 100},
+        "the lowest, best and highest probability of the first of two classes",
+    ),
+    "own-and-others": Preset(
+        "What is your answer, and what do you think that others answer?",
+        {"scale": 100},
+        "one label, and what others are expected to say: a label, or a share for each",
+    ),
 }
 
 
@@ -223,15 +284,39 @@ def _check_options(question: Question) -> None:
             "The levels of a question are names with numbers from 0 to 1, such as "
             f'{{"guessing": 0.5, "definitely": 1}}; found {levels!r}.'
         )
-    if question.kind == "distribution" and RULED_OUT in question.classes:
+    if question.kind in ("distribution", "own-and-others") and RULED_OUT in question.classes:
         raise DataError(
             f"A class of a distribution cannot be called {RULED_OUT!r}: so is the list of what an "
             "item is definitely not. Call it otherwise."
         )
+    if question.kind == "three-point" and len(question.classes) != 2:
+        raise DataError(
+            "A three-point probability is about two classes, what may happen and its contrary; "
+            f"found {len(question.classes)}."
+        )
+    if question.kind in SCALES:
+        _check_values(question, options.get("values"))
     if question.kind == "sparse" and not 1 <= options.get("count", 2) <= len(question.classes):
         raise DataError(
             f"A sparse question asks for 1 to {len(question.classes)} classes, "
             f"not {options['count']!r}."
+        )
+
+
+def _check_values(question: Question, given: Any) -> None:
+    numbers = isinstance(given, list | tuple) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in given
+    )
+    if given is not None and (not numbers or len(given) != len(question.classes)):
+        raise DataError(
+            f"The values of a scale are one number for each of its {len(question.classes)} points; "
+            f"found {given!r}."
+        )
+    values = question.values or ()
+    if not all(low < high for low, high in pairwise(values)):
+        raise DataError(
+            "The points of a scale stand in order, from the lowest to the highest value; found "
+            f"{', '.join(f'{value:g}' for value in values)}."
         )
 
 
@@ -261,11 +346,20 @@ ODDITIES: dict[str, str] = {
     "mass-under": "stated mass under 100 %",
     "nothing-stated": "an answer that favours no class",
     "unanswered": "some classes were left without an answer",
+    "bounds-out-of-order": "a best guess that is not between the lowest and the highest",
 }
 
 
 class BadAnswer(Exception):
     """An answer that does not have the form its question asks for; the reader sets it aside."""
+
+
+class OffScale(BadAnswer):
+    """A number that is not on the scale: the scale is another, so the reader refuses the whole."""
+
+    def __init__(self, found: Any, expected: str) -> None:
+        super().__init__(f"{_short(found)} is not {expected}")
+        self.found, self.expected = _short(found), expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +374,7 @@ class Statements:
     none_of_these: NDArray[np.bool_]  # (answers,)
     said_again: NDArray[np.float64]  # (answers,) mass typed when the first choice was chosen twice
     oddities: Mapping[str, NDArray[np.bool_]]  # name to (answers,)
+    bounds: NDArray[np.float64]  # (answers, 2) lowest and highest mass of the first class, or NaN
 
     def __len__(self) -> int:
         return len(self.index)
@@ -296,6 +391,7 @@ class _Stated:
     """Named classes, best first; classes of equal standing share a place."""
     none_of_these: bool = False
     said_again: float = math.nan
+    bounds: tuple[float, float] = (math.nan, math.nan)
     odd: list[str] = field(default_factory=list)
 
 
@@ -323,6 +419,7 @@ def read_answers(
     rank = np.zeros(shape, dtype=np.int64)
     none_of_these = np.zeros(len(answers), dtype=bool)
     said_again = np.full(len(answers), np.nan)
+    bounds = np.full((len(answers), 2), np.nan)
     oddities = {name: np.zeros(len(answers), dtype=bool) for name in ODDITIES}
     wrong: dict[int, BadAnswer | UnknownName] = {}
     for row, text in enumerate(answers):
@@ -344,11 +441,12 @@ def read_answers(
             none_of_these[row] = True
         if not math.isnan(stated.said_again):
             said_again[row] = stated.said_again
+        bounds[row] = stated.bounds
         for name in stated.odd:
             oddities[name][row] = True
     index = np.arange(len(answers))
     stated_all = Statements(
-        index, mass, ruled_out, unsure, rank, none_of_these, said_again, oddities
+        index, mass, ruled_out, unsure, rank, none_of_these, said_again, oddities, bounds
     )
     return stated_all, wrong
 
@@ -474,7 +572,7 @@ def _yes_no_unsure(question: Question, answer: Any) -> _Stated:
     stated = _Stated(ruled_out=given["no"], unsure=given["unsure"])
     stated.named = [given["yes"], given["unsure"]] if given["yes"] else []
     all_no = len(given["no"]) == len(question.classes)
-    stated.none_of_these = all_no and question.options["none_of_these"]
+    stated.none_of_these = all_no and question.options.get("none_of_these", False)
     if len(fields) < len(question.classes):
         stated.odd.append("unanswered")
     if not given["yes"] and not given["unsure"] and not stated.none_of_these:
@@ -510,6 +608,59 @@ def _confidence(question: Question, answer: Any) -> _Stated:
     return _Stated(mass={chosen: levels[level]}, named=[[chosen]])
 
 
+def _rating(question: Question, answer: Any) -> _Stated:
+    point, values = _text_of(answer), question.values
+    assert values is not None
+    if point not in question.classes:
+        number = _number_of(answer)
+        if number not in values:
+            raise OffScale(answer, _points(question))
+        point = question.classes[values.index(number)]
+    return _Stated(mass={point: 1.0}, named=[[point]])
+
+
+def _number(question: Question, answer: Any) -> _Stated:
+    """A number lies between two points: both get mass, so that their mean is the number."""
+    values, number = question.values, _number_of(answer)
+    assert values is not None
+    if not values[0] <= number <= values[-1]:
+        raise OffScale(answer, f"a number from {values[0]:g} to {values[-1]:g}")
+    above = max(1, bisect_left(values, number))
+    share = (number - values[above - 1]) / (values[above] - values[above - 1])
+    low, high = question.classes[above - 1 : above + 1]
+    return _Stated(mass={low: 1 - share, high: share})
+
+
+def _multi_label(question: Question, answer: Any) -> _Stated:
+    if isinstance(answer, list):  # what was ticked; the rest was not
+        ticked = [name for names in _likely_set(question, answer).named for name in names]
+        answer = {name: "yes" if name in ticked else "no" for name in question.classes}
+    stated = _yes_no_unsure(question, answer)
+    stated.odd = [name for name in stated.odd if name == "unanswered"]  # nothing need apply
+    return stated
+
+
+def _three_point(question: Question, answer: Any) -> _Stated:
+    fields = _fields(answer, needed=("lower", "best", "upper"))
+    scale = question.options["scale"]
+    numbers = [_number_of(fields[name]) for name in ("lower", "best", "upper")]
+    for name, number in zip(("lower", "best", "upper"), numbers, strict=True):
+        if not 0 <= number <= scale:
+            raise OffScale(fields[name], f"a probability from 0 to {scale:g} ({name})")
+    lower, best, upper = (number / scale for number in numbers)
+    first, second = question.classes
+    odd = [] if lower <= best <= upper else ["bounds-out-of-order"]
+    return _Stated(mass={first: best, second: 1 - best}, bounds=(lower, upper), odd=odd)
+
+
+def _own_and_others(question: Question, answer: Any) -> _Stated:
+    fields = _fields(answer, needed=("own", "others"))
+    own, others = _known(question, fields["own"]), fields["others"]
+    if not isinstance(others, dict):
+        return _Stated(named=[[own]], mass={_known(question, others): 1.0})
+    return replace(_distribution(question, others), named=[[own]])
+
+
 _PARSERS: dict[str, Callable[[Question, Any], _Stated]] = {
     "choose-one": _choose_one,
     "top-two": _top_two,
@@ -522,29 +673,23 @@ _PARSERS: dict[str, Callable[[Question, Any], _Stated]] = {
     "ranking": _ranking,
     "confidence": _confidence,
     "distribution": _distribution,
+    "rating": _rating,
+    "number": _number,
+    "multi-label": _multi_label,
+    "three-point": _three_point,
+    "own-and-others": _own_and_others,
 }
 
 
 def _asked(question: Question) -> Sequence[str]:
+    """The classes that each want a number."""
     match question.kind:
         case "top-class":
             return list(question.options["subset"])
         case "sparse":
             return question.classes[: question.options["count"]]
-        case "sliders" | "distribution":
-            return question.classes
-        case (
-            "choose-one"
-            | "top-two"
-            | "typicality"
-            | "yes-no-unsure"
-            | "likely-set"
-            | "ranking"
-            | "confidence"
-        ):
-            raise AssertionError("only sliders ask one number per class")
         case _:
-            assert_never(question.kind)
+            return question.classes
 
 
 def _known(question: Question, name: Any) -> str:
@@ -586,6 +731,35 @@ def _share(question: Question, typed: Any, odd: list[str]) -> float | None:
         odd.append("out-of-range")
         return None
     return number / scale
+
+
+def _text_of(answer: Any) -> str:
+    """A point as it is named; 3 and 3.0 are both written 3."""
+    if isinstance(answer, str):
+        return answer
+    number = _number_of(answer)
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def _number_of(answer: Any) -> float:
+    """A number, or a text that is one; NaN for anything else."""
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return math.nan
+    try:
+        return float(answer)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _points(question: Question) -> str:
+    """The scale in words: its points, or its ends where there are many."""
+    names, values = question.classes, question.values
+    assert values is not None
+    ends = f"{values[0]:g} to {values[-1]:g}"
+    if all(name == f"{value:g}" for name, value in zip(names, values, strict=True)):
+        return f"one of the {len(names)} points {ends}"
+    shown = names if len(names) <= 7 else (names[0], "…", names[-1])
+    return f"one of the {len(names)} points {', '.join(shown)} ({ends})"
 
 
 def _note_exclusions(question: Question, stated: _Stated, *, chosen: set[str]) -> None:

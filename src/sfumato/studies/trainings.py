@@ -46,8 +46,7 @@ from sfumato.learn.folds import (
     small_data,
     stratified_split,
 )
-from sfumato.learn.published import published_mixing
-from sfumato.learn.recipe import Mixing
+from sfumato.learn.recipe import Mixing, published_mixing
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
 from sfumato.names import find
 from sfumato.provenance import Step

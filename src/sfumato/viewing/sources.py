@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.data import ImageSet, load, load_judgments, load_labels, parts
-from sfumato.data.own import ReadPixels, match_pictures
+from sfumato.data.images import ReadPixels, match_pictures
 from sfumato.data.registry import DATASETS, data_folder
 from sfumato.errors import DataError, SfumatoError
 from sfumato.evaluation.predictions import Kind, load_predictions, other_class_order

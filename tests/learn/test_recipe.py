@@ -1,4 +1,4 @@
-from sfumato.learn.published import published_recipe
+from sfumato.learn.recipe import published_recipe
 
 
 def test_recipe_of_the_thesis_drops_its_rate_after_epochs_50_and_55_of_65() -> None:

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.labels.rounding import Digits, count_digits, normalise
+from sfumato.labels.tables import Digits, count_digits, normalise
 
 Rows = NDArray[np.float64]
 

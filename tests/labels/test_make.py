@@ -15,7 +15,7 @@ from sfumato.judgments.question import ask
 from sfumato.labels.check import check
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.publish import publish
+from sfumato.labels.make import publish
 
 VOTES = Judgments(
     ask("choose-one", ["cat", "dog"]),

@@ -16,9 +16,19 @@ from sfumato.errors import DataError
 from sfumato.judgments.coded import Coded, CodedTable
 from sfumato.judgments.formats.reading import ROW, PartColumns, PartReader
 from sfumato.judgments.formats.scan import code_part
-from sfumato.learn.sweep import Engine, FailedCell, FinishedCell, run_sweep
-from sfumato.learn.sweep.cell import Cell, CellResult, fingerprint
-from sfumato.learn.sweep.store import encode, open_folder, read, write
+from sfumato.learn.sweep import (
+    Cell,
+    CellResult,
+    Engine,
+    FailedCell,
+    FinishedCell,
+    encode,
+    fingerprint,
+    open_folder,
+    read,
+    run_sweep,
+    write,
+)
 
 
 def read_parts_through(
