@@ -329,6 +329,7 @@ def _memorised(study: Study, predictions: Predictions) -> Iterator[Estimate]:
                 arm=arm,
                 network=network,
                 part=TRAINING,
+                against="own labels",
                 items=len(first.target.items or first.split.train),
                 seeds=tuple(seeds),
                 simulated=first.target.simulated,

@@ -77,7 +77,7 @@ def _regime(run: RunFolder) -> list[Block]:
             "arm": one.arm,
             "network": one.network,
             "measure": metric_words(one.metric).title,
-            "against": one.against or "what it learnt",
+            "against": one.against,
             "here (95 %)": with_ends(one),
             "paper": printed.get((one.arm, one.against, one.metric), "not printed"),
         }
