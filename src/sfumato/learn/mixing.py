@@ -1,4 +1,4 @@
-"""Learn from mixes of images: every batch mixed anew, or a set of mixed images among the rest.
+"""Learn from mixes: every batch mixed or augmented anew, or mixed images among the rest.
 
 ``Mixing`` says how batches are mixed and is handed to ``train``; ``Augmenting`` holds mixed
 images that people judged and is handed to ``fit``. Labels of mixes come from
