@@ -97,6 +97,10 @@ def new(
     mixes: Annotated[
         Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
     ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option("--groups", help="CSV class,group: classes that stand together in lists."),
+    ] = None,
     count: Annotated[
         int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
     ] = None,
@@ -145,6 +149,10 @@ def new(
         from sfumato.judgments.formats.reading import read_classes
 
         changes["classes"] = read_classes(classes)
+    if groups is not None:
+        from sfumato.elicit.making.tables import read_groups
+
+        changes["groups"] = read_groups(groups, changes.get("classes", ()))
     preset = question or changes.get("preset")
     changes.pop("preset", None)
     _make(folder, images, preset, tables, changes, demo=demo, settings=settings, seed=seed)

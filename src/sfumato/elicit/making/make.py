@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
+from sfumato.elicit.design.places import DATABASE, IMAGES, LOGO, SETTINGS, new_key, write_key
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
 from sfumato.elicit.design.study import ElicitStudy, Form, ask_experts, write_study
 from sfumato.elicit.making import stimuli as build
@@ -26,6 +26,7 @@ from sfumato.elicit.making.pictures import (
     PictureSource,
     mix,
     open_images,
+    write_logo,
     write_pictures,
 )
 from sfumato.elicit.making.stimuli import fit_study
@@ -48,7 +49,18 @@ from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
 
 CHECKABLE: frozenset[Form] = frozenset(
-    {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
+    {
+        "choose-one",
+        "top-two",
+        "sliders",
+        "yes-no-unsure",
+        "top-class",
+        "sparse",
+        "likely-set",
+        "ranking",
+        "confidence",
+        "distribution",
+    }
 )
 """Forms whose answers can be compared with a known class."""
 
@@ -111,9 +123,13 @@ def new_study(
     with open_images(images) as sources, _made_whole(folder) as place:
         stimuli, pictures = _stimuli(study, protocol, sources, given, key=key, rng=rng)
         study = fit_study(study, stimuli, changes.get("layout", {}))
+        if study.page.logo:
+            write_logo(Path(study.page.logo), place)
+            page = study.page.model_copy(update={"logo": LOGO})
+            study = study.model_copy(update={"page": page})
         write_study(study, place / SETTINGS)
         write_key(place, key)
-        written = write_pictures(place / IMAGES, pictures, advance)
+        written = write_pictures(place / IMAGES, pictures, advance, pixels=study.page.pixels)
         with open_database(database or f"sqlite:///{place / DATABASE}").connect() as connection:
             create_all(connection)
             fill(connection, study, written, stimuli, now=time.time(), rng=rng)

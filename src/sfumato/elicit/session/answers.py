@@ -60,20 +60,9 @@ def question_of(study: ElicitStudy) -> AnyQuestion:
         case "mix":
             asks_confidence = bool(study.options.get("confidence", True))
             return MixQuestion(study.wording, asks_confidence, study.version)
-        case (
-            "choose-one"
-            | "top-two"
-            | "sliders"
-            | "typicality"
-            | "yes-no-unsure"
-            | "top-class"
-            | "sparse"
-            | "distribution"
-        ):
+        case _:
             plain = ask(form, study.classes, **study.options)
             return Question(form, plain.classes, study.wording, plain.options, study.version)
-        case _:
-            assert_never(form)
 
 
 def longest_answer(question: AnyQuestion) -> int:
@@ -193,8 +182,12 @@ def _check_form(question: Question, answer: Any, shown: Mapping[str, Any]) -> No
             _check_classes(answer, question.classes)
             for name, value in answer.items():
                 _check_member(name, value, ("yes", "no", "unsure"))
-        case "likely-set" | "ranking" | "confidence":
-            raise AssertionError("no screen asks these")
+        case "likely-set" | "ranking":
+            _check_listed("", answer, question.classes)
+        case "confidence":
+            _check_fields(answer, needed=("choice", "confidence"))
+            _check_member("choice", answer["choice"], question.classes)
+            _check_member("confidence", answer["confidence"], tuple(question.options["levels"]))
         case _:
             assert_never(question.kind)
 
@@ -214,14 +207,14 @@ def _check_top_two(question: Question, answer: Any) -> None:
             raise _malformed(name, "A probability is a number.")
         if isinstance(typed, str) and len(typed) > TEXT_LIMIT:
             raise _malformed(name, f"The text is longer than {TEXT_LIMIT} characters.")
-    _check_ruled_out(question, answer.get(RULED_OUT, []))
+    _check_listed(RULED_OUT, answer.get(RULED_OUT, []), question.classes)
 
 
 def _check_numbers(question: Question, answer: Any) -> None:
     """One number a class; beside a whole distribution also what it is definitely not."""
     numbers = answer
     if question.kind == "distribution" and isinstance(answer, dict):
-        _check_ruled_out(question, answer.get(RULED_OUT, []))
+        _check_listed(RULED_OUT, answer.get(RULED_OUT, []), question.classes)
         numbers = {name: value for name, value in answer.items() if name != RULED_OUT}
     _check_classes(numbers, question.options.get("subset") or question.classes)
     for name, value in numbers.items():
@@ -231,13 +224,13 @@ def _check_numbers(question: Question, answer: Any) -> None:
         raise _malformed("", f"At most {count} classes are asked for.")
 
 
-def _check_ruled_out(question: Question, ruled_out: Any) -> None:
-    if not isinstance(ruled_out, list) or len(ruled_out) > len(question.classes):
-        raise _malformed("ruled_out", "What the image is not must be a list of classes.")
-    for name in ruled_out:
-        _check_member("ruled_out", name, question.classes)
-    if len(set(ruled_out)) < len(ruled_out):
-        raise _malformed("ruled_out", "A class is marked as impossible twice.")
+def _check_listed(field: str, listed: Any, classes: tuple[str, ...]) -> None:
+    if not isinstance(listed, list) or len(listed) > len(classes):
+        raise _malformed(field, "This must be a list of classes.")
+    for name in listed:
+        _check_member(field, name, classes)
+    if len(set(listed)) < len(listed):
+        raise _malformed(field, "A class is named twice.")
 
 
 def _check_statement(question: Question, answer: Any, text: str, mode: Mode) -> CheckedAnswer:
@@ -266,7 +259,7 @@ def _contradicts(question: Question, oddity: str) -> bool:
         case "everything-ruled-out":
             return not question.options.get("none_of_these", False)
         case "nothing-stated":  # nothing need match, but somebody must have answered
-            return question.kind in ("distribution", "yes-no-unsure")
+            return question.kind in ("distribution", "yes-no-unsure", "likely-set", "ranking")
         case _:
             return True
 

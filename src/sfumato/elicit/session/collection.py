@@ -89,6 +89,7 @@ def collection_of(study: ElicitStudy, key: bytes, folder: Path | None = None) ->
             wording=study.wording,
             options=study.options,
             prompts=study.prompts,
+            groups=study.groups,
         ),
         consent_version=study.welcome.consent_version if study.welcome.consent else "not asked",
         consent_hash=hashlib.sha256(text.encode()).hexdigest(),

@@ -27,6 +27,8 @@ class ShownQuestion(_Shown):
     options: dict[str, Any]
     prompts: dict[str, str] = {}
     """The words beside single inputs; the page has its own for the others."""
+    groups: dict[str, tuple[str, ...]] = {}
+    """Classes that stand together in long lists."""
 
 
 class ShownTrial(_Shown):
