@@ -112,7 +112,7 @@ def test_rest_is_no_and_groups_are_asked_first(open_place: Open, visit: Visit) -
     ann.press("y", "u", "r", "Enter")
     ann.wait_for_trial(2)
     (said,) = stored(place)
-    assert said == {name: "no" for name in classes} | {"fox 0": "yes", "fox 5": "unsure"}
+    assert said == dict.fromkeys(classes, "no") | {"fox 0": "yes", "fox 5": "unsure"}
 
 
 def test_undo_takes_back_step_by_step(open_place: Open, visit: Visit) -> None:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.quality.rules import RULES
-from sfumato.judgments.question import ask
+from sfumato.judgments.question import SCALES, ask
 from sfumato.names import find
 
 Platform = Literal["prolific", "mturk", "link"]
@@ -171,6 +171,8 @@ class Page(FrozenSettings):
     """Whether people see how long the rest will take them, and what they get for it."""
     recent: bool = True
     """Whether long lists of classes begin with those that the person used last."""
+    note: str = Field(default="", max_length=500)
+    """What people may write about in a line of their own beside the answer; empty: nothing."""
     same_as_before: bool = False
     """Whether there is a button that gives the answer of the trial before."""
 
@@ -206,11 +208,17 @@ Form = Literal[
     "ranking",
     "confidence",
     "distribution",
+    "rating",
+    "number",
+    "multi-label",
+    "three-point",
+    "own-and-others",
     "pairs",
     "triplets",
+    "preference",
     "mix",
 ]
-"""The screens there are; all but the last three are kinds of ``judgments.question``."""
+"""The screens there are; all but the last four are kinds of ``judgments.question``."""
 
 Mode = Literal["faithful", "guarded"]
 """Accept what the paper accepted and count the faults, or point a contradiction out first."""
@@ -239,7 +247,7 @@ class ElicitStudy(FrozenSettings):
     """The name in ``presets.PRESETS`` that the settings began with."""
     form: Form
     classes: tuple[str, ...] = ()
-    """What answers are about; empty for pairs and triplets."""
+    """What answers are about; empty for pairs, triplets and preferences."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Classes that stand together in long lists, by the name of the group."""
     whose: Whose | None = None
@@ -279,7 +287,7 @@ class ElicitStudy(FrozenSettings):
         find(dict.fromkeys(LANGUAGES), self.language.partition("-")[0], what="language of the page")
         _check_groups(self)
         match self.form:
-            case "pairs" | "triplets":
+            case "pairs" | "triplets" | "preference":
                 if self.classes:
                     raise DataError(
                         f"A study of {self.form} is about no classes, but 'classes' names "
@@ -486,12 +494,18 @@ def _check_question(study: ElicitStudy) -> None:
             ComparisonQuestion(study.form, study.wording, scale)
         case "triplets":
             _check_options(study, {})
+        case "preference":
+            _check_options(study, {"tie": True})
         case "mix":
             _check_options(study, MIX_OPTIONS)
             if not isinstance(study.options.get("confidence", True), bool):
                 raise DataError("options.confidence of a study of mixes must be true or false.")
         case _:
             ask(study.form, study.classes, **study.options)
+    if study.form in SCALES and study.layout.shuffle_classes:
+        raise DataError(
+            "The classes of a scale stand in order; set layout.shuffle_classes to false."
+        )
 
 
 def _check_options(study: ElicitStudy, known: Mapping[str, Any]) -> None:

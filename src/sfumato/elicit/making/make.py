@@ -60,6 +60,7 @@ CHECKABLE: frozenset[Form] = frozenset(
         "ranking",
         "confidence",
         "distribution",
+        "rating",
     }
 )
 """Forms whose answers can be compared with a known class."""
@@ -160,7 +161,9 @@ def demo_study(
         layout = {"checks_every": min(5, layout["trials_per_person"]), **layout}
     if form == "top-class":
         changes.setdefault("options", {"subset": list(classes[:3])})
-    if form not in ("pairs", "triplets"):
+    if form == "three-point":
+        classes = ("odd", "even")
+    if form not in ("pairs", "triplets", "preference"):
         changes["classes"] = classes
         tables["labels"] = {item: labels[item] for item in items}
     return new_study(

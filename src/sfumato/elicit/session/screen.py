@@ -141,8 +141,9 @@ class AnswerTiming(_Given):
 class Event(_Given):
     """Something that happened while a trial was shown."""
 
-    kind: Literal["inputs", "focus", "paste", "hint"]
-    """Use of one input; the window lost or got focus; text pasted; a sign of automation."""
+    kind: Literal["inputs", "focus", "paste", "hint", "note"]
+    """Use of one input; the window lost or got focus; text pasted; a sign of automation; what the
+    person wrote beside the answer."""
     at: Seconds
     """Since the images were visible."""
     data: dict[Name, Any] = Field(default={}, max_length=20)

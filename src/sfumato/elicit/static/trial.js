@@ -7,6 +7,7 @@ import { newRecord } from "./record.js";
 import { knows, t } from "./texts.js";
 
 const SAVE_MILLISECONDS = 100;
+const NOTE_LETTERS = 1000;
 const FORMS = [
   "choose-one",
   "top-two",
@@ -69,6 +70,8 @@ export async function trialScreen(screen, { send, back }) {
     save();
     const { timing, events } = record.read();
     keepPace(timing.seconds);
+    const written = noteBox?.value.trim();
+    if (written) events.unshift({ kind: "note", at: timing.seconds, data: { text: written } });
     previous.set(form.draft?.() ?? answer);
     send({ answer, timing, events, point });
   }
@@ -91,6 +94,10 @@ export async function trialScreen(screen, { send, back }) {
     if (complained && target.closest("[data-input], label, button")) say("");
   }
 
+  // A line of one's own beside the answer, where the study asks for it.
+  const { note } = document.documentElement.dataset;
+  const noteBox = note ? h("textarea", { rows: 1, maxlength: NOTE_LETTERS, "data-input": "note", "aria-label": note, placeholder: note }) : null;
+
   let ready = false;
   function build(state) {
     const made = makeForm({
@@ -102,7 +109,7 @@ export async function trialScreen(screen, { send, back }) {
       prompts: question.prompts,
       changed: (name) => record.change(name),
       say: (...told) => form && say(...told),
-      submit,
+      submit: noteBox ? () => {} : submit,
     });
     if (state !== null) made.fill(state);
     record.watch(made.element);
@@ -140,7 +147,7 @@ export async function trialScreen(screen, { send, back }) {
   const past = [now()];
   window.addEventListener("pagehide", save);
 
-  const oneClick = form.oneClick && trial.draft === null;
+  const oneClick = form.oneClick && trial.draft === null && !noteBox;
   const canUndo = form.draft !== undefined;
   const way = (name, sign, onclick, more = {}) =>
     h("button", { type: "button", class: "quiet way", "aria-label": t(name), title: t(name), onclick, ...more }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "words" }, t(name)));
@@ -149,6 +156,7 @@ export async function trialScreen(screen, { send, back }) {
   const foot = h(
     "div",
     { class: "foot" },
+    noteBox ?? "",
     h(
       "div",
       { class: "ways" },

@@ -9,7 +9,7 @@ export function makeForm(given) {
   const builder = makeBuilder(given);
   const picker = pickButtons({ trial, word, toggled: choose });
   let own = null;
-  const said = h("p", { class: "remark" });
+  const said = h("p", { class: "remark", tabindex: -1 });
   const first = h("div", { class: "step-one" }, h("p", { class: "remark" }, word("own")), picker.area());
   const second = h("div", { class: "step-two", hidden: true }, said, builder.element);
   builder.element.className = "drawn";
@@ -18,7 +18,7 @@ export function makeForm(given) {
   function choose(name) {
     changed(`own: ${name}`);
     put(name);
-    second.querySelector("input, button").focus();
+    said.focus();
   }
   function put(name) {
     own = name;
