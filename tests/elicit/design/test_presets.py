@@ -21,7 +21,8 @@ def study_of(name: str, **changes: Any) -> ElicitStudy:
     form = PRESETS[name].form
     if form == "top-class":
         changes.setdefault("options", {"subset": ["bird", "cat"]})
-    return preset_study(name, () if form in ("pairs", "triplets") else CLASSES, **changes)
+    asked = {"pairs": 0, "triplets": 0, "preference": 0, "three-point": 2}.get(form)
+    return preset_study(name, CLASSES[:asked], **changes)
 
 
 @pytest.mark.parametrize("name", PRESETS)

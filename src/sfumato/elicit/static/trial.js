@@ -39,9 +39,11 @@ export async function trialScreen(screen, { send, back }) {
 
   const record = newRecord();
   const status = h("p", { id: "status", role: "alert" });
-  const pictures = trial.images.map((address, place) =>
-    h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" }),
-  );
+  const pictures = trial.texts.length
+    ? trial.texts.map(textBlock)
+    : trial.images.map((address, place) =>
+        h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" }),
+      );
 
   let complained = false; // what is said is about an answer that could not be sent
   function point(faults) {
@@ -168,8 +170,9 @@ export async function trialScreen(screen, { send, back }) {
     oneClick ? h("span") : h("button", { type: "button", class: "main", onclick: submit }, t("send"), keyHint("↵")),
   );
 
-  const enlarge = pictures.length > 0 ? () => enlargeImages(pictures) : null;
-  for (const picture of pictures) picture.addEventListener("click", () => picture.closest("button") || enlarge());
+  const large = pictures.filter((one) => one instanceof HTMLImageElement);
+  const enlarge = large.length > 0 ? () => enlargeImages(large) : null;
+  for (const picture of large) picture.addEventListener("click", () => picture.closest("button") || enlarge());
 
   function onKey(event) {
     if (!ready || document.querySelector("dialog")) return;
@@ -247,8 +250,22 @@ export async function trialScreen(screen, { send, back }) {
   };
 }
 
+// A text with its fields; a single field needs no name. Text nodes: nothing in it is markup.
+// Those that are read on their own can be scrolled by keyboard; inside a button a span must do.
+function textBlock(fields) {
+  const named = fields.length > 1;
+  return h(
+    "span",
+    { class: "text", tabindex: "0" },
+    ...fields.map(([name, text]) =>
+      h("span", { class: "field" }, named ? h("b", {}, name.replaceAll("_", " ")) : null, h("span", { class: "said" }, text)),
+    ),
+  );
+}
+
 // Nobody shall answer about an image that is not there.
-async function allVisible(pictures, status) {
+async function allVisible(shown, status) {
+  const pictures = shown.filter((one) => one instanceof HTMLImageElement);
   try {
     await Promise.all(pictures.map((picture) => picture.decode()));
     return true;

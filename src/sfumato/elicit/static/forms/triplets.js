@@ -26,6 +26,7 @@ export function makeForm({ trial, pictures, options, word, changed, submit }) {
     );
   const buttons = two.map((picture, place) => {
     picture.alt = word(place === 0 ? "left" : "right");
+    picture.removeAttribute("tabindex"); // the button has the focus
     return button(place, picture);
   });
   const tie = field === "preferred" && (options.tie ?? true) ? [button(2, h("span", {}, word("tie")))] : [];
