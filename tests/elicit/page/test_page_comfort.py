@@ -51,7 +51,7 @@ def test_images_are_enlarged_to_the_screen_and_sharp_on_request(
     ann.press("z")
     large = ann.page.locator("dialog img")
     large.wait_for()
-    ann.page.wait_for_function("document.querySelector('dialog img').width > 400")
+    ann.page.wait_for_function("() => document.querySelector('dialog img').width > 400")
     assert large.bounding_box()["height"] <= 720
     rendering = "getComputedStyle(document.querySelector('dialog img')).imageRendering"
     assert (ann.page.evaluate(rendering) == "pixelated") == (pixels == "sharp")

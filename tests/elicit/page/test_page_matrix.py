@@ -12,7 +12,6 @@ SCREENS: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     "wide": (WIDE, {}),
     "narrow": (NARROW, {"has_touch": True, "is_mobile": True}),
     "dark": (WIDE, {"color_scheme": "dark"}),
-    "dark narrow": (NARROW, {"color_scheme": "dark"}),
 }
 
 
@@ -34,7 +33,9 @@ def test_every_form_on_every_screen(
     layout = {"trials_per_person": 2, "shuffle_classes": False}
     place = open_place(form, layout=layout, language=language)
     keys = KEYS[form][0]
-    for name, (size, more) in SCREENS.items():
+    screens = list(SCREENS) if language == "en" else ["wide", "narrow"]
+    for name in screens:
+        size, more = SCREENS[name]
         ann = visit(f"{place.url}/?participant={name}", size, **more)
         ann.wait_for_trial(1)
         no_violations(ann.page)
@@ -53,7 +54,7 @@ def test_every_form_on_every_screen(
             ann.wait_for_trial(2)
         ann.page.context.close()
     said = place.rows("SELECT count(*) FROM answer")[0][0]
-    assert said == (1 if keys[-1] == "Enter" else len(SCREENS))
+    assert said == (1 if keys[-1] == "Enter" else len(screens))
 
 
 @pytest.mark.check
@@ -70,7 +71,7 @@ def test_screens_around_the_trials(
         page.locator("button.main").wait_for()
         no_violations(page)
         page.locator("button.main").click()  # consent, then instructions
-        page.wait_for_function("document.querySelectorAll('.actions button').length === 1")
+        page.wait_for_function("() => document.querySelectorAll('.actions button').length === 1")
         no_violations(page)
         page.locator("button.main").click()
         page.locator("fieldset.asked").first.wait_for()
