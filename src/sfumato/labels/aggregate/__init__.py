@@ -29,6 +29,7 @@ from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
 from sfumato.labels.aggregate.one_coin import one_coin
 from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
+from sfumato.labels.aggregate.recalibrated import recalibrated
 from sfumato.labels.aggregate.result import (
     Aggregation,
     ConfusionOf,
@@ -142,6 +143,14 @@ AGGREGATORS: dict[str, Aggregator] = {
         "agreement.",
         options={"prior_pairs": 5.0},
         needs_names=True,
+    ),
+    "recalibrated": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=recalibrated,
+        about="A pool in which each person's stated probabilities are sharpened, flattened or "
+        "discounted by how well they predict what others state. Quality: how much is believed.",
+        given=("weights",),
     ),
     "wawa": Aggregator(
         estimand="what people say",
