@@ -259,12 +259,13 @@ def _forms_rows(
             yield with_ends(
                 replace(blank, value=float(apart[0]), second=f"{end} clicks"), apart[1:]
             )
-        if not clicks and row["worth"]:
+        if not clicks and row["worth"] is not None:
             high = np.inf if row["high"] is None else row["high"]
             note = f"at least {row['worth']:g}" if row["capped"] else ""
             told = source_text(labels=judged.people.provenance, model=stated.provenance, note=note)
             yield replace(blank, metric="worth", value=row["worth"], low=row["low"], high=high,
                           source=told)  # fmt: skip
+        if not clicks and row["worth"]:
             yield replace(
                 blank, metric="seconds_per_worth", value=row["seconds_per_worth"],
                 low=row["seconds"] / high, high=row["seconds"] / max(row["low"], 1e-9),
