@@ -266,9 +266,13 @@ class _Wanted:
         )
 
 
+WHOLE = "all"
+"""The part that is loaded if none is named."""
+
+
 def _choose(table: Mapping[str, object], part: str | None, *, what: str) -> str:
-    if part is None and len(table) == 1:
-        return next(iter(table))
+    if part is None and (len(table) == 1 or WHOLE in table):
+        return WHOLE if WHOLE in table else next(iter(table))
     if part is None and table:
         raise DataError(f"There is more than one {what}; name one of {', '.join(table)}.")
     find(table, part or "", what=what)

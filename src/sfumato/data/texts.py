@@ -227,21 +227,28 @@ def _decode_judge_bench(wanted: TextsPart) -> TextSet:
 
 
 def _decode_varierr(wanted: TextsPart) -> TextSet:
-    """The labels of each person in the first round; who was unsure gave none."""
+    """The labels of each person in the first round; who was unsure gave none.
+
+    Of both rounds, the second is a second look: the labels of which a person still found one of
+    their own reasons to make sense.
+    """
     (path,) = wanted.paths
     records = [json.loads(line) for line in _lines(path)]
     classes = tuple(INFERENCE.values())
-    sets: dict[tuple[str, str], list[str]] = {}
+    sets: dict[tuple[str, str, str], list[str]] = {}
+    views = ("first", "repeat") if wanted.part == "both rounds" else ("first",)
     for record in records:
         for name in classes:
             for each in record[name]:
-                chosen = sets.setdefault((record["id"], str(each["annotator"])), [])
-                chosen += [name] if name not in chosen else []
+                for view in views:
+                    chosen = sets.setdefault((record["id"], str(each["annotator"]), view), [])
+                    if name not in chosen and (view == "first" or _stands_by(each)):
+                        chosen.append(name)
     judgments = judgments_from(
         ask("likely-set", classes),
         pl.DataFrame(
-            [(item, person, json.dumps(chosen)) for (item, person), chosen in sets.items()],
-            schema=["item", "annotator", "answer"],
+            [(*key, json.dumps(chosen)) for key, chosen in sets.items()],
+            schema=["item", "annotator", "view", "answer"],
             orient="row",
         ),
         file=path.name,
@@ -250,6 +257,14 @@ def _decode_varierr(wanted: TextsPart) -> TextSet:
     )
     texts = {each["id"]: {k: each[k] for k in ("context", "statement")} for each in records}
     return TextSet("", judgments, wanted.texts(texts))
+
+
+def _stands_by(reason: Mapping[str, Any]) -> bool:
+    """Whether the author of a reason found it to make sense in the second round."""
+    return any(
+        each["annotator"] == reason["annotator"] and each["makes_sense"]
+        for each in reason["judgments"]
+    )
 
 
 def _decode_judges(wanted: TextsPart) -> TextSet:

@@ -68,6 +68,8 @@ class JudgedSet:
     """Where the scale of people ends at the latest."""
     clusters: Mapping[str, str] | None = None
     """Items that belong together, such as questions about one picture."""
+    seconds: float | None = None
+    """What one answer of the judges took, where it is known."""
 
 
 @dataclass(frozen=True, eq=False)
