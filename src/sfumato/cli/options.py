@@ -1,4 +1,4 @@
-"""The options that several files of commands take; what one command alone takes stands there."""
+"""The options that several commands take, and the files and names that are read from them."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Turn files into judgments and back: the registry of the names of formats."""
+"""Turn files into judgments and back: formats by name or guessed, classes as they are meant."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What all readers share: rows of a CSV file with their lines, pseudonyms, ids, progress.
+"""What readers and writers share: rows with their lines, pseudonyms, ids, progress, whole files.
 
 Every reader is a function of a path and ``ReadOptions`` that returns ``Judgments`` (or
 ``Comparisons`` or ``MixJudgments``). A row that cannot be read becomes a ``RejectedRow``.
