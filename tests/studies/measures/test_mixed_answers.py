@@ -247,7 +247,7 @@ def test_report_has_all_figures_and_nothing_is_called_simulated(run: Run) -> Non
 
     assert {"seen-thesis", "mixes-figure", "pair-curves", "confidence", "labels-figure"} <= names
     assert "38.34%" in page
-    assert "reproduced in the part &#39;all&#39;" in page
+    assert "undecided in the part &#39;" in page
     assert "simulated annotators" not in page.lower()
 
 
