@@ -77,6 +77,7 @@ def describe(
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
 
+    from sfumato.judgments.formats import class_counts
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
@@ -92,7 +93,7 @@ def describe(
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
     print_result({"file": file.name, **description}, as_json, _print_description)
-    tell_joins(found)
+    tell_joins(class_counts(found))
 
 
 def convert(

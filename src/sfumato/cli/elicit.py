@@ -109,6 +109,10 @@ def new(
     practice: Practice = None,
     comparisons: Comparisons = None,
     mixes: Mixes = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option("--groups", help="CSV class,group: classes that stand together in lists."),
+    ] = None,
     count: Annotated[
         int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
     ] = None,
@@ -159,6 +163,10 @@ def new(
         from sfumato.judgments.formats.reading import read_classes
 
         changes["classes"] = read_classes(classes)
+    if groups is not None:
+        from sfumato.elicit.making.tables import read_groups
+
+        changes["groups"] = read_groups(groups, changes.get("classes", ()))
     preset = question or changes.get("preset")
     changes.pop("preset", None)
     shown = _read_texts(texts, item, text) if texts else images

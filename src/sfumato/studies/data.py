@@ -274,6 +274,12 @@ class TrainingRun:
         """One row per epoch."""
         return self.result.scores["history"] if isinstance(self.result, FinishedCell) else []
 
+    @property
+    def training(self) -> dict[str, float]:
+        """How well it knows its own training items at the end."""
+        known = self.result.scores if isinstance(self.result, FinishedCell) else {}
+        return dict(known.get("training", {}))
+
     def test(self, part: str) -> TestSet:
         """The test of that name."""
         return find({test.part: test for test in self.tests}, part, what="part that was tested")

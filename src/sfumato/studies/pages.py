@@ -404,7 +404,7 @@ def _claims_screen(run: RunFolder) -> First:
     """Claims of papers alone: how many hold here, and which most clearly."""
     mine = [one for one in run.claims if one.claim.kind == "claim"]
     counted = {name: sum(one.verdict == name for one in mine) for name in VERDICTS}
-    tested = len(mine) - counted["not testable here"]
+    tested = sum(amount for name, amount in counted.items() if not name.startswith("not testable"))
     answer = f"{counted['reproduced']} of {count(tested, 'claim')} that could be tested hold here"
     findings = _judged(run)
     basis = [*_claims_told(run)]
@@ -414,6 +414,7 @@ def _claims_screen(run: RunFolder) -> First:
     bars = tuple(
         Bar(name, amount, strong=name == "reproduced", text=f"{amount}")
         for name, amount in counted.items()
+        if amount
     )
     title = "Claims of the papers, and how they came out here"
     chart = Chart(title, bars, from_zero=True) if mine else None
@@ -433,8 +434,8 @@ def _claims_told(run: RunFolder) -> Iterator[str]:
 def _judged(run: RunFolder, most: int = 3) -> list[Finding]:
     """The clearest claims that hold and the clearest that do not, as many of each."""
     found = []
-    for name in ("reproduced", "not reproduced"):
-        mine = [one for one in run.claims if one.verdict == name and one.found]
+    for names in (("reproduced", "smaller"), ("contradicted", "absent")):
+        mine = [one for one in run.claims if one.verdict in names and one.found]
         for one in sorted(mine, key=_clearness, reverse=True)[:most]:
             text = f"{one.claim.sentence.rstrip('.')}: {one.answer}."
             found.append(Finding(text, KINDS[one.verdict], found_text(one) + "."))

@@ -255,7 +255,7 @@ AGGREGATORS: dict[str, Aggregator] = {
 
 
 def aggregate(
-    crowd: CrowdLabels | Votes,
+    crowd: CrowdLabels | Votes | Evidence,
     name: str,
     *,
     rng: np.random.Generator,
@@ -281,7 +281,7 @@ def aggregate(
     check_options(name, options)
     told = {option: options.pop(option) for option in found.given if option in options}
     settings = {**found.options, **options}
-    evidence = _evidence(crowd, name, found, predictions)
+    evidence = crowd if isinstance(crowd, Evidence) else _evidence(crowd, name, found, predictions)
     if told.get("weights") is not None:
         evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
     if told.get("gold") is not None:
