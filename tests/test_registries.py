@@ -33,7 +33,7 @@ from sfumato.elicit.design.presets import PRESETS, preset_study
 from sfumato.elicit.export import BESIDE, SHAPES, write_judgments
 from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS
 from sfumato.errors import DataError, SfumatoError, UnknownName
-from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
+from sfumato.evaluation.attacks import ATTACKS, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
 from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
@@ -729,7 +729,12 @@ REGISTRIES: dict[str, Registry] = {
         seed_test_law,
         lambda name: paired(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
     ),
-    "attack": Registry(ATTACKS, attack_law, attack_named, lambda entry: entry.note),
+    "attack": Registry(
+        ATTACKS,
+        attack_law,
+        lambda name: find(ATTACKS, name, what="attack"),
+        lambda entry: entry.note,
+    ),
     "corruption": Registry(
         CORRUPTIONS,
         corruption_law,

@@ -291,7 +291,7 @@ def write_jspsych(answers: Readable, path: Path) -> None:
         )
     if path.suffix.lower() != ".csv":
         raise DataError(f"jsPsych rows are written as .csv, not as {path.name!r}.")
-    refuse_platform_ids(answers.table)
+    refuse_platform_ids(answers.table["annotator"])
     pages = pl.DataFrame(
         list(_pages(answers)), schema=dict.fromkeys(_COLUMNS, pl.String()), orient="row"
     )
@@ -407,7 +407,7 @@ def _holdable(answers: Readable, format_name: str) -> Judgments:
             f"answers are no first views (the first is a {other['view'][0]!r}); leave them out, "
             "or write --format judgments."
         )
-    refuse_platform_ids(answers.table)
+    refuse_platform_ids(answers.table["annotator"])
     return answers
 
 
