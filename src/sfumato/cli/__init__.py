@@ -5,7 +5,7 @@ Nothing heavy is imported before a command runs, so that ``sfumato --help`` answ
 
 import sys
 
-from sfumato.errors import SfumatoError, explain_missing
+from sfumato.errors import MissingDataset, SfumatoError, explain_missing
 
 __all__ = ["main"]
 
@@ -19,6 +19,8 @@ def main() -> None:
         from sfumato.cli.commands import app
 
         app()
+    except MissingDataset as error:
+        _end(f"{error} `sfumato data get {error.dataset}` fetches it or says how to make it.")
     except SfumatoError as error:
         _end(str(error))
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from sfumato.errors import DataError, missing_package
+from sfumato.errors import MissingDataset, missing_package
 from sfumato.items.vectors import cache_folder
 from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
@@ -137,10 +137,7 @@ class Dataset(Record):
         files |= {file.path: file for file in self.files}  # names may occur in several folders
         place = self.base(folder) / find(files, name, what=f"file of {self.name}").path
         if not place.exists():
-            raise DataError(
-                f"{place} is missing. `sfumato data get {self.name}` fetches it or says how to "
-                "make it; SFUMATO_DATA names the folder of datasets."
-            )
+            raise MissingDataset(f"{place} is missing", self.name)
         return place
 
     def presence(self, folder: Path) -> Presence:

@@ -179,6 +179,17 @@ class Worth(Tabular):
         return load_name("sfumato.reporting.worth:report_worth")(self, path)
 
 
+def people_words(row: Mapping[str, Any]) -> str:
+    """A worth as one says it aloud.
+
+    >>> people_words({"worth": 1.37, "capped": False}), people_words({"worth": 2.0, "capped": True})
+    ('1.4 people', 'at least 2 people')
+    """
+    value = f"{row['worth']:g}" if row["capped"] else f"{row['worth']:.1f}"
+    noun = "person" if value in ("1", "1.0") else "people"
+    return f"at least {value} {noun}" if row["capped"] else f"{value} {noun}"
+
+
 def worth_words(row: Mapping[str, Any]) -> str:
     """A worth with its interval in words.
 
