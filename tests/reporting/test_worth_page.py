@@ -9,7 +9,7 @@ import pytest
 from sfumato.labels.worth.result import BEST, NOBODY, TOGETHER, Worth, worth
 from sfumato.reporting.page import Chart
 from sfumato.reporting.worth import worth_page
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.sections.judges import first_screen, worths
 
 SAID = {"ann": "ccddcdcdccdd", "ben": "ccddcdcdcddd", "eve": "ccddcdddccdd", "joe": "ccddcddcccdd"}

@@ -32,7 +32,6 @@ from sfumato.labels.soft_digits import read_soft_digits
 from sfumato.learn.examples import Examples
 from sfumato.names import find
 from sfumato.provenance import Step
-from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
 from sfumato.studies.cifar_sources import (
     FAR_SETS,
     LABEL_SETS,
@@ -60,6 +59,7 @@ from sfumato.studies.data import (
 from sfumato.studies.judge_sources import load_judged_sets
 from sfumato.studies.study import Own, Study, own_options
 from sfumato.studies.text_sources import load_chaosnli, load_lewidi, load_own_texts
+from sfumato.studies.trainings import ADDED, CURVES, LABELS, MIXES, PERSONS
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 """What the parts of a division are called in files, and here."""
@@ -404,6 +404,9 @@ SOURCES: dict[str, Source] = {
         "stored beliefs of paper 1's networks about CIFAR-10 test images", load_stored_predictions
     ),
     "judges": Source("people's and judges' answers about the same items", load_judged_sets),
+    "few-votes": Source("items with many votes, and models of some", load_judged_sets),
+    "cover-people": Source("people's answers and models that did not see them", load_judged_sets),
+    "forms-worth": Source("statements of CIFAR-10S and clicks of CIFAR-10H", load_judged_sets),
     "worlds": Source("no data: worlds are simulated", _load_nothing),
 }
 """Where a study's data can come from, by the name in its key ``data``."""

@@ -9,7 +9,7 @@ from sfumato.labels.worth.result import BEST, NOBODY, TOGETHER, people_words, wo
 from sfumato.reporting.page import Bar, Chart, Lead, Section, Table
 from sfumato.reporting.text import Finding, Way, count, over_text
 from sfumato.reporting.worth import CAPTION, how_worth, worth_bar
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 
 SCALE_TEXT = """\
 What is lost on the next person's answer, in nats, if so many other people's answers about the \
