@@ -143,7 +143,7 @@ def test_a_form_without_data_is_one_sentence() -> None:
         measured_cost(votes([None], ["p"]), rng=rng())
     with pytest.raises(UnknownName, match="form of answer"):
         given_costs({"softt": 1})
-    with pytest.raises(DataError, match="0 people an item"):
+    with pytest.raises(DataError, match="0 people per item"):
         total_cost(Cost("hard", 1), items=5, people=0)
     with pytest.raises(DataError, match="number of items is 2"):
         total_cost(Cost("hard", 1), items=2)

@@ -149,7 +149,7 @@ def _published(rows: Mapping[str, Mapping[str, Any]], wanted: TextsPart) -> Labe
 
 
 def _decode_chaosnli(wanted: TextsPart) -> TextSet:
-    """About 100 votes an item without names; beside it what published models believe."""
+    """About 100 votes per item without names; beside it what published models believe."""
     stored = [path for path in wanted.paths if path.name.startswith("pred_")]
     answers = [path for path in wanted.paths if path not in stored]
     records = [json.loads(line) for path in answers for line in _lines(path)]
@@ -202,7 +202,7 @@ def _stored_predictions(
 
 
 def _decode_judge_bench(wanted: TextsPart) -> TextSet:
-    """JUDGE-BENCH's form: one list of answers an item, nobody's name."""
+    """JUDGE-BENCH's form: one list of answers per item, nobody's name."""
     (path,) = wanted.paths
     held = _json(path)
     (metric,) = (each["metric"] for each in held["annotations"])

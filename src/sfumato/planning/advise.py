@@ -430,7 +430,7 @@ def _comparison(rows: Sequence[Alternative], choice: Choice) -> str:
         budget = best.people * choice.forms[0].cost.value
         of = [_people(row.people) for row in (best, second)]
         return (
-            f"For {budget:.3g} {best.unit} an item, {names[0]} answers of {of[0]} recover "
+            f"For {budget:.3g} {best.unit} per item, {names[0]} answers of {of[0]} recover "
             f"similarities with ρ = {best.rho:.2f}, {names[1]} answers of {of[1]} with "
             f"{second.rho if second.people else 0:.2f}."
         )
@@ -639,7 +639,7 @@ def _spending(task: Task, prices: Mapping[Pair, Cost]) -> Spending:
     least = min(prices.values(), key=lambda cost: cost.value)
     if not spending.people_for(np.array([cost.value for cost in prices.values()])).any():
         raise DataError(
-            f"A budget of {task.budget:g} {least.unit} an item pays for no answer; the cheapest, "
+            f"A budget of {task.budget:g} {least.unit} per item pays for no answer; the cheapest, "
             f"{least.form}, costs {least.value:g}."
         )
     return spending

@@ -104,7 +104,7 @@ def total_cost(cost: Cost, *, items: int, people: int = 1, answers: int | None =
     """
     AskedForm(items, classes=3)  # the check of the number of items
     if people < 1:
-        raise DataError(f"{people} people an item were planned; plan 1 or more.")
+        raise DataError(f"{people} people per item were planned; plan 1 or more.")
     match cost.form:
         case "pairs":
             needed = comb(items, 2)
