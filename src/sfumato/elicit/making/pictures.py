@@ -130,7 +130,7 @@ def write_picture(
 ) -> Picture:
     """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
     photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
-    shown = _sized(image, pixels)
+    shown = sized(image, pixels)
     ending = "jpg" if photograph else "png"
     written = BytesIO()
     if photograph:
@@ -334,7 +334,8 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _sized(image: Image.Image, pixels: Pixels) -> Image.Image:
+def sized(image: Image.Image, pixels: Pixels) -> Image.Image:
+    """The picture at a size for the page, without metadata."""
     longer = max(image.size)
     way = Image.Resampling.LANCZOS
     if SMALLEST <= longer <= LARGEST:
