@@ -13,10 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import names_in, refuse_existing
 from sfumato.cli.printing import notify, print_json, progress
-from sfumato.cli.reading import names_in
 from sfumato.cli.train import IdColumn, TextColumns
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError, UnknownName, require_packages
 from sfumato.names import find
 
@@ -110,6 +109,10 @@ def new(
     practice: Practice = None,
     comparisons: Comparisons = None,
     mixes: Mixes = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option("--groups", help="CSV class,group: classes that stand together in lists."),
+    ] = None,
     count: Annotated[
         int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
     ] = None,
@@ -160,6 +163,10 @@ def new(
         from sfumato.judgments.formats.reading import read_classes
 
         changes["classes"] = read_classes(classes)
+    if groups is not None:
+        from sfumato.elicit.making.tables import read_groups
+
+        changes["groups"] = read_groups(groups, changes.get("classes", ()))
     preset = question or changes.get("preset")
     changes.pop("preset", None)
     shown = _read_texts(texts, item, text) if texts else images

@@ -42,12 +42,11 @@ from sfumato.reporting.text import (
     with_ends,
 )
 from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import KINDS, VERDICTS, JudgedClaim, counts_text, found_text
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.sections import audit, judges, mixed_answers, people, trained, worlds
 from sfumato.studies.study import Study
-from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
@@ -424,7 +423,7 @@ def _claims_screen(run: RunFolder) -> First:
     """Claims of papers alone: how many hold here, and which most clearly."""
     mine = [one for one in run.claims if one.claim.kind == "claim"]
     counted = {name: sum(one.verdict == name for one in mine) for name in VERDICTS}
-    tested = len(mine) - counted["not testable here"]
+    tested = sum(amount for name, amount in counted.items() if not name.startswith("not testable"))
     answer = f"{counted['reproduced']} of {count(tested, 'claim')} that could be tested hold here"
     findings = _judged(run)
     basis = [*_claims_told(run)]
@@ -434,6 +433,7 @@ def _claims_screen(run: RunFolder) -> First:
     bars = tuple(
         Bar(name, amount, strong=name == "reproduced", text=f"{amount}")
         for name, amount in counted.items()
+        if amount
     )
     title = "Claims of the papers, and how they came out here"
     chart = Chart(title, bars, from_zero=True) if mine else None
@@ -453,8 +453,8 @@ def _claims_told(run: RunFolder) -> Iterator[str]:
 def _judged(run: RunFolder, most: int = 3) -> list[Finding]:
     """The clearest claims that hold and the clearest that do not, as many of each."""
     found = []
-    for name in ("reproduced", "not reproduced"):
-        mine = [one for one in run.claims if one.verdict == name and one.found]
+    for names in (("reproduced", "smaller"), ("contradicted", "absent")):
+        mine = [one for one in run.claims if one.verdict in names and one.found]
         for one in sorted(mine, key=_clearness, reverse=True)[:most]:
             text = f"{one.claim.sentence.rstrip('.')}: {one.answer}."
             found.append(Finding(text, KINDS[one.verdict], found_text(one) + "."))

@@ -20,8 +20,7 @@ from scipy.special import softmax
 
 from sfumato.errors import DataError
 from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
-from sfumato.labels.aggregate.intervals import bootstrap
-from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.result import Fit, bootstrap
 from sfumato.labels.aggregate.shares import normalise_rows
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from sfumato.reporting.draw import Basis
 from sfumato.reporting.figures.curves import against_annotators
 from sfumato.reporting.page import Bar, Chart, Lead, Origin, Section, Table, meaning_of
 from sfumato.reporting.text import with_ends
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.people import (
     CLICK_SECONDS,
     READINGS,
