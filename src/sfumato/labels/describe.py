@@ -115,7 +115,9 @@ def score_aggregators(judgments: Judgments, *, rng: np.random.Generator) -> list
     names = [
         name
         for name, known in AGGREGATORS.items()
-        if known.reads != "votes and predictions" and not (known.needs_names and anonymous)
+        if known.reads != "votes and predictions"
+        and not (known.needs_names and anonymous)
+        and not (known.needs_scale and crowd.values is None)
     ]
     scored = held_out_log_loss(crowd, names, rng=rng)
     return [asdict(row) for row in sorted(scored, key=lambda row: row.log_loss)]

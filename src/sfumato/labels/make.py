@@ -101,6 +101,9 @@ def make_labels(
         distances=distances,
     )
     name = settings.aggregate
+    asked_both = judgments.question.kind == "own-and-others"
+    if predictions is None and asked_both and name == "surprisingly-popular":
+        predictions = build(chosen, "predicted-others").crowd.mean()
     if name == "auto":
         name = default_aggregator(built.crowd, predictions)
     counting = (
@@ -142,7 +145,8 @@ def join_labels(parts: Sequence[LabelSet]) -> LabelSet:
         rows = np.concatenate([part.probs for part in parts])
     weight = np.concatenate([part.weight for part in parts])
     steps = tuple(_add_up(same) for same in zip(*(part.provenance for part in parts), strict=True))
-    return LabelSet(items, parts[0].classes, rows[order], weight[order], steps)
+    held = parts[0]
+    return LabelSet(items, held.classes, rows[order], weight[order], steps, values=held.values)
 
 
 def _add_up(steps: Sequence[Step]) -> Step:
