@@ -17,6 +17,7 @@ from sfumato.judgments.question import Question as Question
 from sfumato.labels.check import check as check
 from sfumato.labels.labelset import CrowdLabels as CrowdLabels
 from sfumato.labels.labelset import LabelSet as LabelSet
+from sfumato.labels.multilabel import MultiLabelSet as MultiLabelSet
 from sfumato.labels.verbs import aggregate as aggregate
 from sfumato.labels.verbs import describe as describe
 from sfumato.labels.verbs import label as label
@@ -50,6 +51,7 @@ __all__ = [
     "LabelSet",
     "MissingPackage",
     "Model",
+    "MultiLabelSet",
     "Question",
     "Run",
     "SfumatoError",

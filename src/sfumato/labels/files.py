@@ -216,7 +216,10 @@ def _holds_sparse(path: Path) -> bool:
 
 def is_each_class(path: Path) -> bool:
     """Whether the JSON beside a table says that each class has a probability of its own."""
-    return _read_json_beside(path).get("each_class") is True
+    try:
+        return _read_json_beside(path).get("each_class") is True
+    except ValueError:  # whoever reads it says what is wrong
+        return False
 
 
 def read_multi_labels(source: object) -> MultiLabelSet:

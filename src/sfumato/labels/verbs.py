@@ -21,6 +21,7 @@ from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
 from sfumato.labels.aggregate.given import read_given
+from sfumato.labels.aggregate.pairs import preference_judgments
 from sfumato.labels.build import DEFAULT_RECIPE, EACH_CLASS
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
@@ -43,7 +44,9 @@ def to_judgments(answers: object, **reading: Any) -> Judgments:
                 f"These answers have been read already; {next(iter(reading))!r} belongs to read."
             )
         return answers
-    found = read(answers, **reading)
+    found = answers if isinstance(answers, Comparisons) else read(answers, **reading)
+    if isinstance(found, Comparisons) and found.kind == "preference":
+        return preference_judgments(found)
     if not isinstance(found, Judgments):
         raise DataError(
             f"These are {type(found).__name__}, which are not about the classes of single items; "
