@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, gammaincc, ndtri, stdtr, stdtrit
 
 from sfumato.errors import DataError
 
@@ -62,8 +62,13 @@ class Interval(NamedTuple):
         return Interval(low, high)
 
 
-MANY_ROWS = 50_000
-"""Above so many rows it pays to look for equal ones before resampling."""
+MANY_ROWS = 20_000
+"""Rows up to here are resampled one by one. More are dealt at random into ``GROUPS`` groups, and
+whole groups are resampled: the same spread of a sum, at a cost that no longer grows with rows."""
+
+GROUPS = 2_000
+"""The error of a spread that so many groups tell is 1/√(2·2,000), under two percent; that of a
+thousand draws is larger."""
 
 NOTHING = Interval(float("nan"), float("nan"))
 
@@ -153,10 +158,7 @@ def bootstrap_sums(values: Values, *, rng: np.random.Generator, draws: int = 100
     columns they are exactly zero.
     """
     if len(values) > MANY_ROWS:
-        distinct, times = np.unique(values, axis=0, return_counts=True)
-        if len(distinct) * 10 < len(values):  # votes repeat: draw how often each row comes
-            share = times / len(values)
-            return rng.multinomial(len(values), share, size=draws).astype(np.float64) @ distinct
+        values = _sum_groups(values.T, deal_groups(len(values), rng=rng))
     # A matrix product may round equal columns differently, so each is computed once.
     keys = [(column + 0.0).tobytes() for column in values.T]  # with 0.0 for -0.0
     last = {key: place for place, key in enumerate(keys)}
@@ -175,8 +177,12 @@ def bootstrap_means(values: Values, *, rng: np.random.Generator, draws: int = 10
     if not n_items:
         return np.full((draws, n_columns), np.nan)
     known, endless = ~np.isnan(values), np.isposinf(values)
-    columns = np.hstack([np.where(known & ~endless, values, 0.0), known, endless])
-    sums, counts, infinite = np.hsplit(bootstrap_sums(columns, rng=rng, draws=draws), 3)
+    parts = [np.where(known & ~endless, values, 0.0), known, endless]
+    if n_items > MANY_ROWS:  # first, so that no column is copied
+        group = deal_groups(n_items, rng=rng)
+        parts = [_sum_groups(part.T, group) for part in parts]
+    drawn = bootstrap_sums(np.hstack(parts), rng=rng, draws=draws)
+    sums, counts, infinite = np.hsplit(drawn, 3)
     return np.where(infinite > 0, np.inf, ratio(sums, counts))
 
 
@@ -195,6 +201,67 @@ def bootstrap_statistics(
     _check_draws(draws)
     drawn = (np.sort(rng.integers(rows, size=rows)) for _ in range(draws))
     return np.array([statistics(picked) for picked in drawn], dtype=np.float64)
+
+
+def deal_groups(rows: int, *, rng: np.random.Generator) -> NDArray[np.int32]:
+    """A group for each of many rows, at random, all groups equally large but for one row."""
+    group = np.arange(rows, dtype=np.int32) % GROUPS
+    rng.shuffle(group)
+    return group
+
+
+def _sum_groups(columns: NDArray[Any], group: NDArray[np.int32]) -> Values:
+    """The sum of each column in each group, (groups, columns)."""
+    return np.stack([np.bincount(group, column, GROUPS) for column in columns], axis=1)
+
+
+class Resamples:
+    """Resamples of many rows, by groups, shared by all that is computed from them.
+
+    What is a sum over rows is resampled group by group. What needs every row, such as a sorted
+    list cut into bins, gets weights of rows, always the same ones.
+
+    >>> resamples = Resamples(100_000, rng=np.random.default_rng(0), draws=3)
+    >>> bool(np.allclose(resamples.means(np.full(100_000, 0.25)), 0.25))
+    True
+    """
+
+    def __init__(self, rows: int, *, rng: np.random.Generator, draws: int) -> None:
+        _check_draws(draws)
+        self._group = deal_groups(rows, rng=rng)
+        self._drawn = np.concatenate([*draw_weights(GROUPS, rng=rng, draws=draws)])
+        self._size = self._drawn @ np.bincount(self._group, minlength=GROUPS)
+        self._seed = int(rng.integers(2**63))
+        self._found: list[tuple[Values, Values]] = []
+
+    def sums(self, cell: Codes, values: NDArray[Any] | None, cells: int) -> Values:
+        """The sum of the values of each cell in each draw, (draws, cells); None: of ones."""
+        key = self._group.astype(np.int64) * cells + cell
+        return self._drawn @ np.bincount(key, values, GROUPS * cells).reshape(GROUPS, cells)
+
+    def means(self, *columns: Values) -> Values:
+        """The mean of each column in each draw, (columns, draws)."""
+        return (self._drawn @ _sum_groups(np.array(columns), self._group)).T / self._size
+
+    def once(self, redraw: "Callable[[Values, Resamples], Values]", values: Values) -> Values:
+        """What ``redraw`` makes of the values, which is not computed again for the same ones."""
+        for known, found in self._found:
+            if np.array_equal(known, values):
+                return found
+        self._found.append((values, redraw(values, self)))
+        return self._found[-1][1]
+
+    def weights(self) -> Iterator[NDArray[np.uint8]]:
+        """How often each row counts, draw by draw: a Poisson number of mean one."""
+        rng = np.random.default_rng(self._seed)
+        for _ in range(len(self._drawn)):
+            yield _POISSON[rng.integers(2**16, size=len(self._group), dtype=np.uint16)]
+
+
+_POISSON = np.searchsorted(
+    gammaincc(np.arange(1, 12), 1.0), (np.arange(2**16) + 0.5) / 2**16
+).astype(np.uint8)
+"""The 65,536 quantiles of a Poisson number of mean one."""
 
 
 # Statistics of weighted rows
@@ -418,40 +485,74 @@ def satterthwaite_interval(
     degrees: Sequence[float] | NDArray[Any],
     *,
     bounds: Bounds | None = None,
-    total: float | None = None,
 ) -> Interval:
-    """Student's interval of a mean whose variance is a sum of parts with degrees of freedom.
-
-    ``total`` is the variance of the mean where it is not the plain sum of the parts.
-    """
+    """Student's interval of a mean whose variance is a sum of parts with degrees of freedom."""
     parts = np.asarray(variances, dtype=np.float64)
-    total = float(parts.sum()) if total is None else total
-    if not total:
-        return Interval(mean, mean).within(bounds)
-    freedom = max(1 / float(((parts / total) ** 2 / np.asarray(degrees)).sum()), 1.0)
-    reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(total))
-    return Interval(mean - reach, mean + reach).within(bounds)
+    return _t_interval(mean, float(parts.sum()), _freedom(parts, degrees)).within(bounds)
+
+
+def two_way_t(by_seed: Values, influence: Values) -> tuple[Interval, float]:
+    """The interval of a mean over seeds when seeds and items might both have been others, and the
+    two-sided p of its being zero.
+
+    ``by_seed`` are the values of the seeds, ``influence`` (seeds, items) what each item adds to
+    the error of each (``item_influence``), 0 where a seed was not tested on it. The variance is
+    that over seeds and the mean covariance of two seeds, which comes from the items that they
+    share; Satterthwaite's degrees of freedom, Student's t. Where all seeds have all items it is
+    (MSseeds + MSitems - MSrest) / (S·I) of the two-way table, where none shares any it is
+    Student's t over seeds. A bootstrap of both sides is too narrow with few seeds.
+    """
+    n_seeds, n_items = influence.shape
+    if n_seeds < 2 or n_items < 2 or not np.isfinite(by_seed).all():
+        return NOTHING, float("nan")
+    items = float((influence.sum(axis=0) ** 2).sum()) / n_seeds**2
+    shared = (items - float((influence**2).sum()) / n_seeds**2) * n_seeds / (n_seeds - 1)
+    parts = np.array([float(by_seed.var(ddof=1)) / n_seeds, items, items - shared])
+    # Never below what either side alone says: the estimate may, by chance.
+    total = float(max(parts[0] + shared, parts[0], items))
+    mean = float(by_seed.mean())
+    if total <= (ROUNDING * np.abs(by_seed).max()) ** 2:
+        return Interval(mean, mean), float("nan") if mean else 1.0
+    degrees = np.array([n_seeds - 1, n_items - 1, (n_seeds - 1) * (n_items - 1)])
+    freedom = _freedom(parts, degrees, total)
+    return _t_interval(mean, total, freedom), float(2 * stdtr(freedom, -abs(mean) / total**0.5))
+
+
+def item_influence(values: Values) -> Values:
+    """What each item adds to the error of a mean over items, so that their squares sum up to its
+    variance; NaN counts as not there, and adds nothing.
+
+    >>> values = np.array([1.0, 2.0, np.nan, 6.0])
+    >>> round(float((item_influence(values) ** 2).sum()), 6)  # the variance 7, over 3 items
+    2.333333
+    """
+    known = ~np.isnan(values)
+    count = known.sum(axis=-1, keepdims=True)
+    filled = np.where(known, values, 0.0)
+    off = np.where(known, filled - filled.sum(axis=-1, keepdims=True) / count.clip(1), 0.0)
+    return np.asarray(off / np.sqrt((count * (count - 1)).clip(1)))
+
+
+def table_by_item(items: Sequence[Sequence[str]], values: Sequence[Values]) -> NDArray[np.float64]:
+    """Values of several seeds, each with the items it was tested on, as one table (seeds, items),
+    NaN where a seed was not.
+
+    >>> table_by_item([("a", "b"), ("b", "c")], [np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+    array([[ 1.,  2., nan],
+           [nan,  3.,  4.]])
+    """
+    numbers = {item: n for n, item in enumerate(dict.fromkeys(i for each in items for i in each))}
+    table = np.full((len(items), len(numbers)), np.nan)
+    for row, (names, each) in enumerate(zip(items, values, strict=True)):
+        table[row, [numbers[name] for name in names]] = each
+    return table
 
 
 def two_way_interval(values: Values, *, bounds: Bounds | None = None) -> Interval:
-    """The interval of the mean of (seeds, items) when both might have been others.
-
-    Every seed is tested on the same items, so with rows and columns as random effects
-    Var(mean) = (MSseeds + MSitems - MSrest) / (S·I), from the mean squares of the two-way
-    table, with Satterthwaite's degrees of freedom and Student's t. A bootstrap of both sides
-    is too narrow with few seeds.
-    """
-    n_seeds, n_items = values.shape
-    if n_seeds < 2 or n_items < 2 or not np.isfinite(values).all():
+    """The interval of the mean of (seeds, items) when both might have been others."""
+    if not values.size or not np.isfinite(values).all():
         return NOTHING
-    mean, by_seed, by_item = values.mean(), values.mean(axis=1), values.mean(axis=0)
-    rest = values - by_seed[:, None] - by_item[None, :] + mean
-    freedom = np.array([n_seeds - 1, n_items - 1, (n_seeds - 1) * (n_items - 1)])
-    sums = [values.size * by_seed.var(), values.size * by_item.var(), (rest**2).sum()]
-    parts = np.array(sums) / freedom / values.size
-    # Never below what either side alone says: the estimate may, by chance.
-    total = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
-    return satterthwaite_interval(float(mean), parts, freedom, total=total, bounds=bounds)
+    return two_way_t(values.mean(axis=1), item_influence(values))[0].within(bounds)
 
 
 def mean_interval(
@@ -528,7 +629,8 @@ def sign_flip(differences: Values, *, rng: np.random.Generator, draws: int = 999
     from zero.
 
     With up to 16 pairs all 2ⁿ signs are counted, so that six seeds can reach 2/64 = 1/32 and no
-    less; with more, ``draws`` signs are drawn and p = (1 + hits) / (1 + draws).
+    less; with more, ``draws`` signs are drawn and p = (1 + hits) / (1 + draws). Above ``MANY_ROWS``
+    pairs the signs are those of groups of pairs.
 
     >>> sign_flip(np.array([0.3, 0.1, 0.2, 0.4, 0.1, 0.2]), rng=np.random.default_rng(0))
     0.03125
@@ -536,6 +638,9 @@ def sign_flip(differences: Values, *, rng: np.random.Generator, draws: int = 999
     count = len(differences)
     if not count or not np.isfinite(differences).all():
         return float("nan")
+    if count > MANY_ROWS:
+        differences = _sum_groups(differences[None], deal_groups(count, rng=rng))[:, 0]
+        count = len(differences)
     differences = differences / (np.abs(differences).sum() or 1.0)  # so that rounding is relative
     far = abs(float(differences.sum()))
     if count <= EXACT_PAIRS:
@@ -581,6 +686,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(np.minimum(np.array(p_values)[order] * left, 1))
     return adjusted.tolist()
+
+
+def _freedom(
+    parts: Values, degrees: Sequence[float] | NDArray[Any], total: float | None = None
+) -> float:
+    """Satterthwaite's degrees of freedom; ``total`` where the variance is not the plain sum."""
+    total = float(parts.sum()) if total is None else total
+    spread = float(((parts / total) ** 2 / np.asarray(degrees)).sum()) if total else 1.0
+    return max(1 / spread, 1.0)
+
+
+def _t_interval(mean: float, variance: float, freedom: float) -> Interval:
+    reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * variance**0.5
+    return Interval(mean - reach, mean + reach)
 
 
 def _chunks(draws: int, rows: int) -> list[int]:

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import (
+    quality_rules,
+    read_any,
+    read_options,
+    refuse_existing,
+    tell_guesses,
+    tell_joins,
+)
 from sfumato.cli.printing import (
     format_number,
     notify,
@@ -17,14 +25,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import (
-    quality_rules,
-    read_any,
-    read_options,
-    tell_guesses,
-    tell_joins,
-)
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 from sfumato.names import format_count
 
@@ -77,6 +77,7 @@ def describe(
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
 
+    from sfumato.judgments.formats import class_counts
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
@@ -92,7 +93,7 @@ def describe(
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
     print_result({"file": file.name, **description}, as_json, _print_description)
-    tell_joins(found)
+    tell_joins(class_counts(found))
 
 
 def convert(
@@ -177,7 +178,7 @@ def data_path(
 
 def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None:
     """Write a folder with labels, and say what is left for its publisher to say."""
-    from sfumato.labels.publish import publish
+    from sfumato.labels.make import publish
 
     tables = publish(judgments, folder, about)
     typer.echo(f"Wrote {len(judgments):,} judgments to {folder}: {', '.join(tables)}.")

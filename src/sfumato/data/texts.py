@@ -17,9 +17,8 @@ from sfumato.data.registry import Dataset, TextsRecord
 from sfumato.errors import DataError
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
-from sfumato.judgments.formats import read
+from sfumato.judgments.formats import joined_classes, read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.spelling import joined_classes
 from sfumato.judgments.judgments import Judgments, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet, hard_labels
@@ -64,7 +63,7 @@ class TextSet(ShortRepr):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TextsPart:
     """Which part of a dataset is to be decoded."""
 
     dataset: Dataset
@@ -95,7 +94,7 @@ class Wanted:
         return replace(load_items(rows), provenance=self.provenance)
 
 
-def decode_texts(wanted: Wanted) -> TextSet:
+def decode_texts(wanted: TextsPart) -> TextSet:
     """A part of a dataset, with its licence and citation."""
     found = TEXT_DECODERS[wanted.record.kind](wanted)
     dataset = wanted.dataset
@@ -104,7 +103,7 @@ def decode_texts(wanted: Wanted) -> TextSet:
     return replace(found, name=name, licence=dataset.licence, source=dataset.source)
 
 
-def _decode_lewidi(wanted: Wanted) -> TextSet:
+def _decode_lewidi(wanted: TextsPart) -> TextSet:
     """Records by item, one file per split; an item is called by its split and its number there."""
     answers, texts, rows, split = {}, {}, {}, {}
     for path in wanted.paths:
@@ -151,7 +150,7 @@ def _joined(parts: Mapping[str, Judgments], rename: Mapping[str, str]) -> Judgme
 
 
 def _published(
-    rows: Mapping[str, Mapping[str, Any]], wanted: Wanted
+    rows: Mapping[str, Mapping[str, Any]], wanted: TextsPart
 ) -> tuple[LabelSet | None, MultiLabelSet | None]:
     """Published shares, rounded as they are: brought to sums of one, or each class on its own."""
     classes = tuple(next(iter(rows.values())))
@@ -163,7 +162,7 @@ def _published(
     return LabelSet(tuple(rows), classes, probs, provenance=wanted.provenance), None
 
 
-def _decode_chaosnli(wanted: Wanted) -> TextSet:
+def _decode_chaosnli(wanted: TextsPart) -> TextSet:
     """About 100 votes an item without names; beside it what published models believe."""
     stored = [path for path in wanted.paths if path.name.startswith("pred_")]
     answers = [path for path in wanted.paths if path not in stored]
@@ -216,7 +215,7 @@ def _stored_predictions(
     }
 
 
-def _decode_judge_bench(wanted: Wanted) -> TextSet:
+def _decode_judge_bench(wanted: TextsPart) -> TextSet:
     """JUDGE-BENCH's form: one list of answers an item, nobody's name."""
     (path,) = wanted.paths
     held = _json(path)
@@ -241,7 +240,7 @@ def _decode_judge_bench(wanted: Wanted) -> TextSet:
     )
 
 
-def _decode_varierr(wanted: Wanted) -> TextSet:
+def _decode_varierr(wanted: TextsPart) -> TextSet:
     """The labels of each person in the first round; who was unsure gave none."""
     (path,) = wanted.paths
     records = [json.loads(line) for line in _lines(path)]
@@ -267,7 +266,7 @@ def _decode_varierr(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, wanted.texts(texts))
 
 
-def _decode_judges(wanted: Wanted) -> TextSet:
+def _decode_judges(wanted: TextsPart) -> TextSet:
     """AltTest's folder: people and language models who answered the same questions."""
     people, models, *prompts = wanted.paths
     judgments = _judgments(read(people, question=wanted.asked))
@@ -292,7 +291,7 @@ def _decode_judges(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, items, predictions=predictions)
 
 
-def _decode_aggrecat(wanted: Wanted) -> TextSet:
+def _decode_aggrecat(wanted: TextsPart) -> TextSet:
     """Experts' lowest, best and highest probability that a claim replicates, in one round."""
     ratings, outcomes = wanted.paths
     points = ["lower", "best", "upper"]
@@ -320,7 +319,7 @@ def _decode_aggrecat(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, None, original=original)
 
 
-TEXT_DECODERS: dict[str, Callable[[Wanted], TextSet]] = {
+TEXT_DECODERS: dict[str, Callable[[TextsPart], TextSet]] = {
     "aggrecat": _decode_aggrecat,
     "chaosnli": _decode_chaosnli,
     "judge-bench": _decode_judge_bench,

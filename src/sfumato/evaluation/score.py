@@ -123,8 +123,8 @@ def compare_models(
     ``arms`` are predictions by arm and seed. ``pairs`` are (first, second) for first minus
     second; by default every later arm minus every earlier one. Pairs are over the seeds that both
     arms have, and one that has no seed in common is an error. With several seeds the interval is
-    Student's t, with the ``test`` of ``SEED_TESTS``. With one seed the pairs are items: paired
-    bootstrap and sign-flip permutation, where the metric is a mean over items.
+    over ``interval``, as in ``score_seeds``, with the ``test`` of ``SEED_TESTS``. With one seed the
+    pairs are items: paired bootstrap and sign-flip permutation, where the metric is a mean.
     """
     asked = pairs or [(later, earlier) for earlier, later in combinations(arms, 2)]
     _check_pairs(arms, asked)
@@ -149,6 +149,8 @@ def join(human: LabelSet, model: LabelSet, missing: Missing = "error") -> tuple[
 
     Items that only the model has are left out: predictions often cover more than was judged.
     """
+    if human.items == model.items:
+        return align(human, model)
     known = set(model.items)
     match missing:
         case "error":

@@ -35,18 +35,18 @@ from sfumato.reporting.text import (
     contrasts,
     count,
     paired_words,
+    pairing_of,
     references,
     spelt,
     verdict,
     with_ends,
 )
 from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import KINDS, VERDICTS, JudgedClaim, counts_text, found_text
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.sections import audit, judges, mixed_answers, trained, worlds
 from sfumato.studies.study import Study
-from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
@@ -331,7 +331,8 @@ def _labels_file(run: RunFolder) -> Path:
 
 
 def _origin(run: RunFolder, rows: Sequence[Estimate]) -> Origin:
-    return Origin(meaning_of(rows), provenance_of(rows[:1]), path=_path(run), rows=ROWS)
+    meaning = (*meaning_of(rows), *pairing_of(rows))
+    return Origin(meaning, provenance_of(rows[:1]), path=_path(run), rows=ROWS)
 
 
 def _path(run: RunFolder) -> tuple[str, ...]:
@@ -403,7 +404,7 @@ def _claims_screen(run: RunFolder) -> First:
     """Claims of papers alone: how many hold here, and which most clearly."""
     mine = [one for one in run.claims if one.claim.kind == "claim"]
     counted = {name: sum(one.verdict == name for one in mine) for name in VERDICTS}
-    tested = len(mine) - counted["not testable here"]
+    tested = sum(amount for name, amount in counted.items() if not name.startswith("not testable"))
     answer = f"{counted['reproduced']} of {count(tested, 'claim')} that could be tested hold here"
     findings = _judged(run)
     basis = [*_claims_told(run)]
@@ -413,6 +414,7 @@ def _claims_screen(run: RunFolder) -> First:
     bars = tuple(
         Bar(name, amount, strong=name == "reproduced", text=f"{amount}")
         for name, amount in counted.items()
+        if amount
     )
     title = "Claims of the papers, and how they came out here"
     chart = Chart(title, bars, from_zero=True) if mine else None
@@ -432,8 +434,8 @@ def _claims_told(run: RunFolder) -> Iterator[str]:
 def _judged(run: RunFolder, most: int = 3) -> list[Finding]:
     """The clearest claims that hold and the clearest that do not, as many of each."""
     found = []
-    for name in ("reproduced", "not reproduced"):
-        mine = [one for one in run.claims if one.verdict == name and one.found]
+    for names in (("reproduced", "smaller"), ("contradicted", "absent")):
+        mine = [one for one in run.claims if one.verdict in names and one.found]
         for one in sorted(mine, key=_clearness, reverse=True)[:most]:
             text = f"{one.claim.sentence.rstrip('.')}: {one.answer}."
             found.append(Finding(text, KINDS[one.verdict], found_text(one) + "."))

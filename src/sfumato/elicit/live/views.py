@@ -18,8 +18,9 @@ from sfumato.elicit.live.whatif import (
     told_by_answers,
 )
 from sfumato.elicit.session.sitting import FLAGS
+from sfumato.items.load import show_text
 from sfumato.judgments.judgments import VIEWS
-from sfumato.judgments.statements import ODDITIES
+from sfumato.judgments.question import ODDITIES
 from sfumato.labels.agreement import Agreement
 from sfumato.labels.running import mean_intervals, numbered_crowd
 from sfumato.names import find
@@ -200,7 +201,7 @@ def items_page(
             {
                 "stimulus": units.ids[unit],
                 "item": units.items[unit],
-                "shown": json.loads(units.shown[unit]),
+                **_shown(units.shown[unit]),
                 "images": json.loads(units.images[unit]),
                 "finished": int(units.finished[unit]),
                 "target": int(units.target[unit]),
@@ -331,3 +332,10 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
         name: _number(value) if isinstance(value, float) else value
         for name, value in values.items()
     }
+
+
+def _shown(stored: str) -> dict[str, Any]:
+    """What annotators see of an item: classes and, shortened, its texts."""
+    shown = json.loads(stored)
+    texts = [show_text(dict(fields)) for fields in shown.pop("texts", ())]
+    return {"shown": shown, "texts": texts}

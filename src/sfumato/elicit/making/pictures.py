@@ -18,16 +18,18 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from sfumato.elicit.design.places import LOGO
 from sfumato.elicit.design.study import write_private
 from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
+from sfumato.items.items import Items
 from sfumato.judgments.mixed import mix_pixels
 
 Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
@@ -49,8 +51,12 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 SMALLEST = 160
 """Pixels; what is smaller is upsampled once, for everybody alike (S2-06)."""
 LARGEST = 1280
+LOGO_PIXELS = 160
+Pixels = Literal["smooth", "sharp"]
+"""How small images are enlarged: with Lanczos, or every pixel as a square."""
 MOST_PIXELS = 50_000_000
 MOST_BYTES = 64_000_000
+MOST_LETTERS = 20_000
 NOT_MEANT = {"Thumbs.db", "desktop.ini", "__MACOSX"}
 """Left in folders by computers, not by people; so is all that begins with a dot."""
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
@@ -66,6 +72,23 @@ class PictureSource:
     """Its path inside the folder."""
     read: Callable[[], Image.Image]
     """Grey or RGB at its own size; ``.format`` is kept."""
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """A text as it was handed in."""
+
+    item: str
+    fields: tuple[tuple[str, str], ...]
+    """Name and text of each field that is not empty."""
+
+    @property
+    def name(self) -> str:
+        """As for pictures: what it is called in tables."""
+        return self.item
+
+
+Source: TypeAlias = PictureSource | TextSource
 
 
 @contextmanager
@@ -86,10 +109,28 @@ def open_images(images: Images) -> Iterator[dict[str, PictureSource]]:
         raise DataError(f"{images} is neither a folder of images nor a zip archive of them.")
 
 
-def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
+def read_texts(items: Items) -> dict[str, TextSource]:
+    """All texts by item; other items, and texts that are too long for a screen, are an error."""
+    if items.kind != "texts":
+        raise DataError(f"People can be shown texts or images; these are {items.describe()}.")
+    found = {}
+    for item, fields in items:
+        written = tuple((name, text) for name, text in fields.items() if text.strip())
+        if sum(len(text) for _, text in written) > MOST_LETTERS:
+            raise DataError(
+                f"The text of item {item!r} has more than {MOST_LETTERS:,} letters, too many to "
+                "read on a screen; shorten it."
+            )
+        found[item] = TextSource(item, written)
+    return found
+
+
+def write_picture(
+    image: Image.Image, folder: Path, name: str, *, pixels: Pixels = "smooth"
+) -> Picture:
     """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
     photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
-    shown = _sized(image)
+    shown = _sized(image, pixels)
     ending = "jpg" if photograph else "png"
     written = BytesIO()
     if photograph:
@@ -103,7 +144,9 @@ def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
     return Picture(name, file, *shown.size, hashlib.sha256(content).hexdigest())
 
 
-def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) -> list[Picture]:
+def write_pictures(
+    folder: Path, pictures: Pictures, advance: Advance | None, *, pixels: Pixels = "smooth"
+) -> list[Picture]:
     """Store all pictures in a new folder."""
     folder.mkdir()
     written: list[Picture] = []
@@ -111,7 +154,7 @@ def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) ->
 
     def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
         name, read = entry
-        return write_picture(read(), folder, name)
+        return write_picture(read(), folder, name, pixels=pixels)
 
     def note(done: Iterable[Picture]) -> None:
         for picture in done:
@@ -291,15 +334,28 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _sized(image: Image.Image) -> Image.Image:
+def _sized(image: Image.Image, pixels: Pixels) -> Image.Image:
     longer = max(image.size)
+    way = Image.Resampling.LANCZOS
     if SMALLEST <= longer <= LARGEST:
         factor = 1.0
+    elif longer < SMALLEST and pixels == "sharp":
+        factor, way = -(-SMALLEST // longer), Image.Resampling.NEAREST  # every pixel a square
     elif longer < SMALLEST:
         factor = SMALLEST / longer
     else:
         factor = LARGEST / longer
     size = (max(round(image.width * factor), 1), max(round(image.height * factor), 1))
-    plain = image.resize(size, Image.Resampling.LANCZOS) if factor != 1 else image.copy()
+    plain = image.resize(size, way) if factor != 1 else image.copy()
     plain.info = {}  # comments, profiles, places: none of them for annotators
     return plain
+
+
+def write_logo(path: Path, folder: Path) -> None:
+    """Store the picture beside the title as ``logo.png``, at most 160 pixels high."""
+    image = _decoded(_content(path), str(path))
+    image.thumbnail((4 * LOGO_PIXELS, LOGO_PIXELS), Image.Resampling.LANCZOS)
+    image.info = {}
+    written = BytesIO()
+    image.save(written, "PNG")
+    write_private(folder / LOGO, written.getvalue())

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sfumato.elicit.making.pictures import PictureSource
+from sfumato.elicit.making.pictures import Source
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.judgments.mixed import Mix, read_mixes
@@ -32,7 +32,7 @@ class _Row:
     fields: Mapping[str, str]
 
 
-def names_of(sources: Mapping[str, PictureSource]) -> dict[str, str]:
+def names_of(sources: Mapping[str, Source]) -> dict[str, str]:
     """Both spellings of every image; where they clash, the name of a file counts."""
     spelt = {item: item for item in sources}
     return spelt | {_composed(source.name): source.item for source in sources.values()}
@@ -72,6 +72,15 @@ def read_comparisons(path: Path, names: Names, fields: Sequence[str]) -> list[tu
     if not found:
         raise DataError(f"{path.name} holds no rows.")
     return list(found)
+
+
+def read_groups(table: Path, classes: Sequence[str]) -> dict[str, list[str]]:
+    """The classes of each group: CSV with the columns class and group, or JSON class to group."""
+    groups: dict[str, list[str]] = {}
+    for row in _rows(table, "class", "group"):
+        _known(row, "class", dict.fromkeys(classes), what="class of this study")
+        groups.setdefault(row.fields["group"], []).append(row.fields["class"])
+    return groups
 
 
 def read_mixes_of(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, require_memory
 from sfumato.judgments.coded import CodedTable, encode_table, join_tables, scan_table
 from sfumato.judgments.formats.reading import (
     ROW,
@@ -24,7 +24,6 @@ from sfumato.judgments.formats.reading import (
     find_dialect,
 )
 from sfumato.judgments.judgments import CODED, Places, RejectedRow, Remark
-from sfumato.memory import require_memory
 from sfumato.provenance import fingerprint_file
 
 HEAD = 100_000
@@ -110,7 +109,9 @@ class Scan:
         if self.first == 1:
             tables = (options.parts or code_parts)([part.path for part in self.parts], wanted)
             starts = self.places.starts.tolist()
-            return join_tables([_shift(*pair) for pair in zip(tables, starts, strict=True)])
+            shifted = [_shift(*pair) for pair in zip(tables, starts, strict=True)]
+            del tables
+            return join_tables(shifted)
         (part,) = self.parts
         try:
             table = scan_table(_select(part.frame, wanted), wanted.texts)
@@ -133,7 +134,10 @@ BLANK = "(nothing else)"
 """Whether nothing stands in the columns that are not used."""
 
 PEAK_BYTES = 70
-"""Bytes of memory that a vote takes while codes are made and counted, as a hundred million took."""
+"""Bytes of memory that an answer takes while codes are made and labelled."""
+
+COUNTED_BYTES = 40
+"""The same where votes are only counted."""
 
 
 def code_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:
