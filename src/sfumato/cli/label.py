@@ -478,7 +478,7 @@ def _label_classes(
     """Label each class on its own, and write one table of them."""
     from sfumato.labels.aggregate import AGGREGATORS
     from sfumato.labels.files import write_labels
-    from sfumato.labels.multilabel import make_multi_labels
+    from sfumato.labels.make import make_multi_labels
     from sfumato.provenance import is_simulated
 
     if per_annotator or files.intervals or files.left_out or files.confusions:

@@ -12,12 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.quality import apply_rules
-from sfumato.labels.aggregate import aggregate
-from sfumato.labels.build import EACH_CLASS, NO_YES, build_classes
+from sfumato.labels.build import NO_YES
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.make import LabelSettings
 from sfumato.names import find, sorted_names
 from sfumato.provenance import Provenance
 from sfumato.tabular import Tabular
@@ -143,22 +139,3 @@ def join_classes(
             probs[rows, column] = parts[name].probs[:, 1]
             weight[rows, column] = parts[name].weight
     return MultiLabelSet(tuple(items), tuple(classes), probs, weight, provenance)
-
-
-def make_multi_labels(judgments: Judgments, settings: LabelSettings) -> MultiLabelSet:
-    """Judgments to labels of each class on its own; the aggregator is fitted to each class."""
-    kept, _ = apply_rules(judgments, settings.exclude)
-    chosen = select(kept, settings.keep)
-    if not len(chosen):
-        raise DataError("No judgment is left to make labels from: all were excluded or repeats.")
-    rng = np.random.default_rng(settings.seed)
-    recipe = settings.recipe or EACH_CLASS[0]
-    name = "mean" if settings.aggregate == "auto" else settings.aggregate
-    made = {
-        one: aggregate(built.crowd, name, rng=rng, **settings.options).labels
-        for one, built in build_classes(chosen, recipe).items()
-    }
-    if not made:
-        raise DataError("No answer says anything about any class.")
-    steps = next(iter(made.values())).provenance
-    return join_classes(made, judgments.question.classes, steps)

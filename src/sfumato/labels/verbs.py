@@ -26,8 +26,8 @@ from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.describe import describe as describe_judgments
 from sfumato.labels.files import read_given, read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.make import LabelSettings, make_labels
-from sfumato.labels.multilabel import MultiLabelSet, make_multi_labels
+from sfumato.labels.make import LabelSettings, make_labels, make_multi_labels
+from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.labels.simulate import SimulationSettings, run_simulation
 from sfumato.labels.votes import Votes
 
