@@ -450,7 +450,7 @@ def _each_person(panel: Panel, *, most: int, draws: int, resamples: int, seed: i
         order = np.argsort(mine | (panel.said < 0), axis=1, kind="stable")[:, :-1]
         said = np.take_along_axis(np.where(mine, -1, panel.said), order, 1)
         who = np.take_along_axis(np.where(mine, -1, panel.who), order, 1)
-        others = Panel(panel.items, panel.classes, panel.annotators, said, who)
+        others = replace(panel, said=said, who=who)
         about = mine.any(axis=1) & (others.counts > 1)
         if about.sum() < EACH:
             continue
