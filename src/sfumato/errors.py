@@ -28,6 +28,8 @@ EXTRAS: dict[str, str] = {
     "psycopg": "elicit",
     "argon2": "elicit",
     "itsdangerous": "elicit",
+    "anywidget": "notebook",
+    "traitlets": "notebook",
     "lightgbm": "boost",
     "xgboost": "boost",
     "pandas": "tables",

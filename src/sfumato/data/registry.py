@@ -82,6 +82,8 @@ class TextsRecord(Record):
     """The files of each part: answers first."""
     rename: dict[str, dict[str, str]] = {}
     """By part: what answers count as, where the dataset's authors count several as one."""
+    asked: dict[str, str] = {}
+    """By part: the kind of question, where the form of the answers does not tell it."""
 
 
 class JudgmentsRecord(Record):

@@ -352,17 +352,17 @@ ALMOST_ALL = 0.9
 def rule_of_thumb(items: int, classes: int) -> Advice:
     """Softer labels where data are small, harder ones where they are big, by degrees (S1-38).
 
-    An answer names about k²/n classes: all where there are no more items than classes, and then
-    fewer and fewer, so that no more numbers are asked for in all than one soft label of each of
-    k items has. One item more never changes much.
+    An answer names about k (k/n)² classes: all where there are no more items than classes, and
+    then fewer and fewer, a single one where there are several items per class. One item more never
+    changes much.
 
     >>> rule_of_thumb(20, 20).form, rule_of_thumb(21, 20).form, rule_of_thumb(5000, 10).form
     ('soft', 'soft', 'hard')
-    >>> rule_of_thumb(80, 20).form, rule_of_thumb(80, 20).kept
+    >>> rule_of_thumb(40, 20).form, rule_of_thumb(40, 20).kept
     ('sparse', 5)
     """
     AskedForm(items, classes)
-    where, named = regime(items, classes), round(min(classes**2 / items, classes))
+    where, named = regime(items, classes), round(min(classes**3 / items**2, classes))
     form = "soft" if named >= ALMOST_ALL * classes else "sparse" if named > 1 else "hard"
     kept = named if form == "sparse" else None
     how = {"many-shot": "more", "one-shot": "as many", "less-than-one-shot": "fewer"}[where]
