@@ -601,9 +601,8 @@ def preset_law(name: str) -> None:
     """A study can be made of it, with rules that there are."""
     preset = PRESETS[name]
     options: dict[str, Any] = {"subset": ["cat", "dog"]} if preset.form == "top-class" else {}
-    bare = preset.form in ("pairs", "triplets", "preference")
-    classes = () if bare else classes_of(preset.form)
-    study = preset_study(name, classes, options=options)
+    asked = {"pairs": 0, "triplets": 0, "preference": 0, "three-point": 2}.get(preset.form)
+    study = preset_study(name, CLASSES[:asked], options=options)
     assert (study.preset, study.form) == (name, preset.form)
     assert set(preset.rules) <= RULES.keys()
     assert preset.title and preset.wording

@@ -13,6 +13,7 @@ command ``sfumato`` does the same with the same names.
 _NAMES = {
     # what one does
     "aggregate": "sfumato.labels.verbs:aggregate",
+    "ask": "sfumato.elicit.notebook:ask",
     "audit": "sfumato.studies.run:audit",
     "check": "sfumato.labels.check:check",
     "compare": "sfumato.evaluation.models:compare",

@@ -1,6 +1,7 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
 from sfumato.data import load_set as load
+from sfumato.elicit.notebook import ask as ask
 from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
@@ -62,6 +63,7 @@ __all__ = [
     "Worth",
     "__version__",
     "aggregate",
+    "ask",
     "audit",
     "check",
     "compare",

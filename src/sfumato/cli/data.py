@@ -275,6 +275,8 @@ def _spreads(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    from sfumato.labels.second_looks import look_lines
+
     rows: list[tuple[str, str, str]] = []
     taken, right, again = found["times"], found["accuracy"], found["repeats"]
     if taken:
@@ -288,6 +290,10 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         )
         rows.append(("change of probability, points", format_number(again["points"]), ""))
         rows.append(_measured(again["within_person"]))
+    rows.extend(
+        (f"{name} ({answers:,})", f"{kept:.2%}", f"{low:.2%} to {high:.2%}")
+        for name, kept, low, high, answers in look_lines(found["second_looks"])
+    )
     rows.extend(_measured(measure) for measure in found["agreement"])
     labels = found["labels"]
     rows.extend(

@@ -163,7 +163,7 @@ def _published(
 
 
 def _decode_chaosnli(wanted: TextsPart) -> TextSet:
-    """About 100 votes an item without names; beside it what published models believe."""
+    """About 100 votes per item without names; beside it what published models believe."""
     stored = [path for path in wanted.paths if path.name.startswith("pred_")]
     answers = [path for path in wanted.paths if path not in stored]
     records = [json.loads(line) for path in answers for line in _lines(path)]
@@ -216,7 +216,7 @@ def _stored_predictions(
 
 
 def _decode_judge_bench(wanted: TextsPart) -> TextSet:
-    """JUDGE-BENCH's form: one list of answers an item, nobody's name."""
+    """JUDGE-BENCH's form: one list of answers per item, nobody's name."""
     (path,) = wanted.paths
     held = _json(path)
     (metric,) = (each["metric"] for each in held["annotations"])
@@ -241,21 +241,28 @@ def _decode_judge_bench(wanted: TextsPart) -> TextSet:
 
 
 def _decode_varierr(wanted: TextsPart) -> TextSet:
-    """The labels of each person in the first round; who was unsure gave none."""
+    """The labels of each person in the first round; who was unsure gave none.
+
+    Of both rounds, the second is a second look: the labels of which a person still found one of
+    their own reasons to make sense.
+    """
     (path,) = wanted.paths
     records = [json.loads(line) for line in _lines(path)]
     classes = tuple(INFERENCE.values())
-    sets: dict[tuple[str, str], list[str]] = {}
+    sets: dict[tuple[str, str, str], list[str]] = {}
+    views = ("first", "repeat") if wanted.part == "both rounds" else ("first",)
     for record in records:
         for name in classes:
             for each in record[name]:
-                chosen = sets.setdefault((record["id"], str(each["annotator"])), [])
-                chosen += [name] if name not in chosen else []
+                for view in views:
+                    chosen = sets.setdefault((record["id"], str(each["annotator"]), view), [])
+                    if name not in chosen and (view == "first" or _stands_by(each)):
+                        chosen.append(name)
     judgments = judgments_from(
         ask("likely-set", classes),
         pl.DataFrame(
-            [(item, person, json.dumps(chosen)) for (item, person), chosen in sets.items()],
-            schema=["item", "annotator", "answer"],
+            [(*key, json.dumps(chosen)) for key, chosen in sets.items()],
+            schema=["item", "annotator", "view", "answer"],
             orient="row",
         ),
         file=path.name,
@@ -264,6 +271,14 @@ def _decode_varierr(wanted: TextsPart) -> TextSet:
     )
     texts = {each["id"]: {k: each[k] for k in ("context", "statement")} for each in records}
     return TextSet("", judgments, wanted.texts(texts))
+
+
+def _stands_by(reason: Mapping[str, Any]) -> bool:
+    """Whether the author of a reason found it to make sense in the second round."""
+    return any(
+        each["annotator"] == reason["annotator"] and each["makes_sense"]
+        for each in reason["judgments"]
+    )
 
 
 def _decode_judges(wanted: TextsPart) -> TextSet:

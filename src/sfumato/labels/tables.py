@@ -6,7 +6,7 @@ used, is said in a remark; what fits two readings is refused.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile
@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.frames import to_frame
 from sfumato.judgments.formats.columns import item_rank
 from sfumato.judgments.formats.texts import (
     HEAD,
@@ -653,3 +654,22 @@ def _no_classes(name: str, columns: Sequence[str], classes: Sequence[str] | None
         f"{quote_names(columns) or 'only items'}; expected one column per class{wanted}, or one "
         "row per item and class."
     )
+
+
+def read_pairs(given: object, key: str) -> dict[str, str] | None:
+    """From a dict, or from a file or table with the column ``key`` and one more."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping) and all(isinstance(one, str | int) for one in given.values()):
+        return {str(name): str(value) for name, value in given.items()}
+    frame = (
+        read_frame(Path(given)) if isinstance(given, str | Path) else to_frame(given, what="table")
+    )
+    others = [name for name in frame.columns if name != key]
+    if key not in frame.columns or len(others) != 1:
+        raise DataError(
+            f"A table with the column {key!r} and one more is needed; this one has "
+            f"{', '.join(map(repr, frame.columns))}."
+        )
+    values = frame.select(pl.all().cast(pl.String)).drop_nulls()
+    return dict(zip(values[key], values[others[0]], strict=True))

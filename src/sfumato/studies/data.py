@@ -68,6 +68,8 @@ class JudgedSet:
     """Where the scale of people ends at the latest."""
     clusters: Mapping[str, str] | None = None
     """Items that belong together, such as questions about one picture."""
+    seconds: float | None = None
+    """What one answer of the judges took, where it is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,8 +459,8 @@ class RunFolder(ShortRepr):
         path = self.folder / "estimates.parquet"
         if not path.is_file():
             raise DataError(
-                f"{self.folder} has no estimates.parquet: the run is not finished. Finish it with "
-                "`sfumato run`."
+                f"{self.folder} has no estimates.parquet: the run is not finished. Run the study "
+                "again into the same folder; only what is missing is done."
             )
         return Estimates.read(path)
 

@@ -1,12 +1,18 @@
 """Every form in a real browser: by keyboard on a wide screen, by touch on a narrow one."""
 
+import io
 import json
+import wave
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.elicit.page.conftest import CLASSES, NARROW, WIDE, Place, Visitor
 from tests.elicit.page.look import no_violations, nothing_scrolls, targets_are_large
+
+from sfumato.errors import DataError
 
 Answer = Any
 ZEROS = dict.fromkeys(CLASSES, 0)
@@ -326,3 +332,39 @@ def test_nothing_is_answered_before_its_image_is_there(
     assert ann.page.locator("[aria-pressed=true]").count() == 0
     ann.press("4")
     ann.wait_for_trial(2)
+
+
+def wave_file(seconds: float) -> bytes:
+    """A tone of 440 Hz."""
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        times = np.arange(int(8000 * seconds)) / 8000
+        file.writeframes((8000 * np.sin(2 * np.pi * 440 * times)).astype("<i2").tobytes())
+    return written.getvalue()
+
+
+def test_recordings_have_a_player_and_can_be_wound(
+    open_place: Callable[..., Place], visit: Callable[..., Visitor], tmp_path: Path
+) -> None:
+    sounds = tmp_path / "sounds"
+    sounds.mkdir()
+    for number in range(3):
+        (sounds / f"tone-{number}.wav").write_bytes(wave_file(2 + number))
+    place = open_place("choose-one", images=sounds, layout={"shuffle_classes": False})
+    ann = visit(f"{place.url}/?participant=ann")
+    ann.wait_for_trial(1)
+    player = ann.page.locator("audio")
+    assert player.evaluate("(one) => one.duration") >= 2
+    player.evaluate("(one) => { one.currentTime = 1.5; }")
+    assert player.evaluate("(one) => one.currentTime") == 1.5
+    no_violations(ann.page)
+    nothing_scrolls(ann.page)
+    ann.press("4")
+    ann.wait_for_trial(2)
+
+    (sounds / "tone-3.mp3").write_bytes(b"<html>no sound</html>")
+    with pytest.raises(DataError, match=r"tone-3\.mp3 is no \.mp3 file"):
+        open_place("choose-one", images=sounds)

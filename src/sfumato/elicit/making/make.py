@@ -250,10 +250,14 @@ def _stimuli(
     items = [item for item in sources if item not in checks and item not in practice]
     if not items:
         raise DataError("All images are checks or practice; there is nothing to ask about.")
-    ids = {item: keyed_hash(key, "image", item) for item in sources}
+    # A page sees by the ending that something is to be played.
+    ids = {
+        item: keyed_hash(key, "image", item) + getattr(source, "ending", "")
+        for item, source in sources.items()
+    }
     pictures = {item: one for item, one in sources.items() if isinstance(one, PictureSource)}
-    readers: dict[str, Callable[[], Image.Image]] = {
-        ids[item]: source.read for item, source in pictures.items()
+    readers: dict[str, Callable[[], Image.Image | bytes]] = {
+        ids[item]: source.record or source.read for item, source in pictures.items()
     }
     if preset.shows == "mix":
         mixes = _mixes(study, preset, items, names, given, rng)

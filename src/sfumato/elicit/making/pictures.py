@@ -6,6 +6,7 @@ Metadata are left behind, an orientation stored in them is applied first.
 
 import hashlib
 import os
+import re
 import stat
 import struct
 import time
@@ -37,8 +38,8 @@ Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
 
 Advance: TypeAlias = Callable[[int, int], None]
 """Told how many pictures are done, of how many."""
-Pictures: TypeAlias = Mapping[str, Callable[[], Image.Image]]
-"""How to read each picture, by its opaque id."""
+Pictures: TypeAlias = Mapping[str, Callable[[], Image.Image | bytes]]
+"""How to read each picture or recording, by its opaque id."""
 
 THREADS = min(4, os.cpu_count() or 1)
 """Pillow decodes, scales and encodes without holding Python's lock."""
@@ -48,6 +49,11 @@ twice as fast without, because threads would only fight for the lock."""
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+RECORDINGS = {
+    ".mp3": r"ID3|\xff[\xe0-\xff]", ".wav": r"RIFF....WAVE", ".ogg": r"OggS",
+    ".m4a": r"....ftyp", ".mp4": r"....ftyp", ".webm": r"\x1aE\xdf\xa3",
+}  # fmt: skip
+"""Sound and video files that browsers play, by their ending, and how each begins."""
 SMALLEST = 160
 """Pixels; what is smaller is upsampled once, for everybody alike (S2-06)."""
 LARGEST = 1280
@@ -72,6 +78,10 @@ class PictureSource:
     """Its path inside the folder."""
     read: Callable[[], Image.Image]
     """Grey or RGB at its own size; ``.format`` is kept."""
+    ending: str = ""
+    """Of a sound or video file, as ".mp3"."""
+    record: Callable[[], bytes] | None = None
+    """The content of such a file, which is shown as it is."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +140,7 @@ def write_picture(
 ) -> Picture:
     """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
     photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
-    shown = _sized(image, pixels)
+    shown = sized(image, pixels)
     ending = "jpg" if photograph else "png"
     written = BytesIO()
     if photograph:
@@ -152,9 +162,13 @@ def write_pictures(
     written: list[Picture] = []
     entries = iter(pictures.items())
 
-    def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
+    def write(entry: tuple[str, Callable[[], Image.Image | bytes]]) -> Picture:
         name, read = entry
-        return write_picture(read(), folder, name, pixels=pixels)
+        held = read()
+        if isinstance(held, bytes):
+            write_private(folder / name, held)
+            return Picture(name, name, 0, 0, hashlib.sha256(held).hexdigest())
+        return write_picture(held, folder, name, pixels=pixels)
 
     def note(done: Iterable[Picture]) -> None:
         for picture in done:
@@ -237,10 +251,30 @@ def _source(name: str, content: Callable[[], bytes]) -> PictureSource:
     except UnicodeEncodeError:
         raise DataError(f"The file name {name!r} is not UTF-8; rename the file.") from None
     path = PurePosixPath(name)
+    if path.suffix.lower() in RECORDINGS:
+        item = unicodedata.normalize("NFC", str(path.with_suffix("")))
+        ending = path.suffix.lower()
+        return PictureSource(
+            item,
+            name,
+            lambda: _refuse_recording(name),
+            ending,
+            lambda: _recorded(content(), name, ending),
+        )
     if path.suffix.lower() in ENDINGS:  # of "cat.v2" without an ending nothing is taken away
         path = path.with_suffix("")
     item = unicodedata.normalize("NFC", str(path))
     return PictureSource(item, name, lambda: _decoded(content(), name))
+
+
+def _refuse_recording(name: str) -> Image.Image:
+    raise DataError(f"{name} is a recording; only images can be shown here.")
+
+
+def _recorded(content: bytes, name: str, ending: str) -> bytes:
+    if not re.match(RECORDINGS[ending].encode("latin-1"), content[:16], re.DOTALL):
+        raise DataError(f"{name} is no {ending} file, whatever its name says; save it again.")
+    return content
 
 
 def _from_array(item: str, array: NDArray[np.uint8]) -> PictureSource:
@@ -334,7 +368,8 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _sized(image: Image.Image, pixels: Pixels) -> Image.Image:
+def sized(image: Image.Image, pixels: Pixels) -> Image.Image:
+    """The picture at a size for the page, without metadata."""
     longer = max(image.size)
     way = Image.Resampling.LANCZOS
     if SMALLEST <= longer <= LARGEST:

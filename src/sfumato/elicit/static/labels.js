@@ -159,7 +159,7 @@ export function pickButtons({ trial, word, toggled, oneEach = false }) {
       const place = list.place(event);
       if (place < 0 || event.repeat) return null;
       if (oneEach) elements[place].focus();
-      else document.activeElement.blur(); // or Enter would press what has the focus, not send
+      else event.target.closest("main")?.focus({ preventScroll: true }); // or Enter would press a button
       pick(classes[place]);
       return true;
     },

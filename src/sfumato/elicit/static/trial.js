@@ -8,6 +8,7 @@ import { knows, t } from "./texts.js";
 
 const SAVE_MILLISECONDS = 100;
 const NOTE_LETTERS = 1000;
+const PLAYERS = { ".mp3": "audio", ".wav": "audio", ".ogg": "audio", ".m4a": "audio", ".mp4": "video", ".webm": "video" };
 const FORMS = [
   "choose-one",
   "top-two",
@@ -41,9 +42,7 @@ export async function trialScreen(screen, { send, back }) {
   const status = h("p", { id: "status", role: "alert" });
   const pictures = trial.texts.length
     ? trial.texts.map(textBlock)
-    : trial.images.map((address, place) =>
-        h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" }),
-      );
+    : trial.images.map(pictureOf);
 
   let complained = false; // what is said is about an answer that could not be sent
   function point(faults) {
@@ -263,11 +262,26 @@ function textBlock(fields) {
   );
 }
 
+// An image, or the player of a recording: the ending of the address says which.
+function pictureOf(address, place) {
+  const source = PLAYERS[/\.\w+$/.exec(address)?.[0]];
+  if (!source) return h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" });
+  return h(source, { src: address, controls: true, preload: "auto", playsinline: true, "aria-label": t("recording", { number: place + 1 }) });
+}
+
+const playable = (player) =>
+  new Promise((resolve, reject) => {
+    if (player.readyState >= HTMLMediaElement.HAVE_METADATA) resolve();
+    player.addEventListener("loadedmetadata", resolve, { once: true });
+    player.addEventListener("error", reject, { once: true });
+    if (player.error) reject(player.error);
+  });
+
 // Nobody shall answer about an image that is not there.
 async function allVisible(shown, status) {
-  const pictures = shown.filter((one) => one instanceof HTMLImageElement);
+  const pictures = shown.filter((one) => "src" in one);
   try {
-    await Promise.all(pictures.map((picture) => picture.decode()));
+    await Promise.all(pictures.map((picture) => picture.decode?.() ?? playable(picture)));
     return true;
   } catch {
     await new Promise((resolve) => {

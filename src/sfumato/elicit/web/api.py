@@ -7,6 +7,7 @@ words of the page are one file per language, with English for whatever it leaves
 import asyncio
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,7 +44,10 @@ from sfumato.errors import DataError
 
 Words = dict[str, str]
 ENGLISH = "en"
-KINDS = {".png": "image/png", ".jpg": "image/jpeg"}
+KINDS = {
+    ".png": "image/png", ".jpg": "image/jpeg", ".mp3": "audio/mpeg", ".wav": "audio/wav",
+    ".ogg": "audio/ogg", ".m4a": "audio/mp4", ".mp4": "video/mp4", ".webm": "video/webm",
+}  # fmt: skip
 FOREVER = "public, max-age=31536000, immutable"
 
 _IMAGES = prepare(sa.select(store.image.c.id, store.image.c.file))
@@ -184,7 +188,8 @@ async def _ask(
 
 async def give_image(service: Service, request: Request) -> Response:
     """A picture by its opaque id."""
-    return await image_reply(service.folder, service.files, request.path_params["image"])
+    reply = await image_reply(service.folder, service.files, request.path_params["image"])
+    return part_of(reply, request.headers.get("range", ""))
 
 
 async def take_webhook(service: Service, request: Request) -> Response:
@@ -301,6 +306,23 @@ async def image_reply(folder: Path, files: Mapping[str, str], image: str) -> Res
         raise HTTPException(404) from None
     kind = KINDS[Path(file).suffix]
     return Response(content, media_type=kind, headers={"Cache-Control": FOREVER})
+
+
+def part_of(reply: Response, wanted: str) -> Response:
+    """The part of a recording that a player asks for; the whole where it asks for none.
+
+    >>> part = part_of(Response(b"0123456789"), "bytes=2-4")
+    >>> part.status_code, part.body, part.headers["content-range"]
+    (206, b'234', 'bytes 2-4/10')
+    """
+    content = bytes(reply.body)
+    found = re.fullmatch(r"bytes=(\d+)-(\d*)", wanted)
+    if reply.status_code != 200 or found is None or int(found[1]) >= len(content):
+        return reply
+    first, last = int(found[1]), min(int(found[2] or len(content) - 1), len(content) - 1)
+    where = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+    kind = reply.media_type
+    return Response(content[first : last + 1], 206, headers=where, media_type=kind)
 
 
 def _read(path: Path) -> bytes:

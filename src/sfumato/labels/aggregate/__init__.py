@@ -27,6 +27,7 @@ from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.habits import habits
 from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
+from sfumato.labels.aggregate.recalibrated import recalibrated
 from sfumato.labels.aggregate.result import (
     Aggregation,
     ConfusionOf,
@@ -152,6 +153,14 @@ AGGREGATORS: dict[str, Aggregator] = {
         "agreement.",
         options={"prior_pairs": 5.0},
         needs_names=True,
+    ),
+    "recalibrated": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=recalibrated,
+        about="A pool in which each person's stated probabilities are sharpened, flattened or "
+        "discounted by how well they predict what others state. Quality: how much is believed.",
+        given=("weights",),
     ),
     "wawa": Aggregator(
         estimand="what people say",
