@@ -22,7 +22,6 @@ from scipy.special import nctdtr, ndtr, stdtrit
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.labels.worth.judges import as_numbers
 from sfumato.names import find, format_count
 from sfumato.stats import percentile_interval
 
@@ -136,6 +135,14 @@ def _half_gap(score: Floats, group: Codes) -> tuple[float, float]:
     return float((count * squares - total**2).sum() / 2), float((count * (count - 1)).sum() / 2)
 
 
+def _numbers_of(crowd: CrowdLabels) -> Floats | None:
+    """What the classes count: as the question says, otherwise their names where all are numbers."""
+    try:
+        return np.array([float(one) for one in crowd.values or crowd.classes])
+    except ValueError:
+        return None
+
+
 def score_answers(
     crowd: CrowdLabels, outcome: str | None = None, clusters: Mapping[str, str] | None = None
 ) -> tuple[PilotScores, str]:
@@ -145,7 +152,7 @@ def score_answers(
     share of the most frequent class. Items of a cluster, such as questions about one picture,
     count as one item.
     """
-    numbers = as_numbers(crowd.classes)
+    numbers = _numbers_of(crowd)
     if outcome is None and numbers is not None:
         value, told = numbers, "mean answer"
     else:
