@@ -43,6 +43,7 @@ _NAMES = {
     "Judgments": "sfumato.judgments.judgments:Judgments",
     "LabelSet": "sfumato.labels.labelset:LabelSet",
     "Model": "sfumato.learn.model:Model",
+    "MultiLabelSet": "sfumato.labels.multilabel:MultiLabelSet",
     "Question": "sfumato.judgments.question:Question",
     "Run": "sfumato.studies.run:Run",
     "SoftCrossEntropy": "sfumato.learn.soft_torch:SoftCrossEntropy",

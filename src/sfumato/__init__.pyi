@@ -18,6 +18,7 @@ from sfumato.judgments.question import Question as Question
 from sfumato.labels.check import check as check
 from sfumato.labels.labelset import CrowdLabels as CrowdLabels
 from sfumato.labels.labelset import LabelSet as LabelSet
+from sfumato.labels.multilabel import MultiLabelSet as MultiLabelSet
 from sfumato.labels.verbs import aggregate as aggregate
 from sfumato.labels.verbs import describe as describe
 from sfumato.labels.verbs import label as label
@@ -51,6 +52,7 @@ __all__ = [
     "LabelSet",
     "MissingPackage",
     "Model",
+    "MultiLabelSet",
     "Question",
     "Run",
     "SfumatoError",

@@ -33,7 +33,7 @@ CLASSES = ("cat", "dog", "deer", "horse")
 
 @pytest.fixture
 def study() -> ElicitStudy:
-    """Six trials of choosing one of four classes, three people an item."""
+    """Six trials of choosing one of four classes, three people per item."""
     return make_study()
 
 

@@ -205,3 +205,10 @@ def test_table_in_markdown_leaves_out_what_is_missing_and_escapes_bars() -> None
     table = pl.DataFrame({"a|b": ["x|y", None], "c": [0.5, None]})
 
     assert markdown_table(table) == "| a\\|b | c |\n|---|---|\n| x\\|y | 0.500 |\n|  |  |\n"
+
+
+def test_no_run_and_no_earlier_results_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no run was given, and .*empty holds no earlier results"):
+        write_results([], tmp_path / "empty")
+
+    assert not (tmp_path / "empty").exists()

@@ -194,6 +194,7 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
+    from sfumato.labels.build import DEFAULT_RECIPE, EACH_CLASS
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
@@ -230,11 +231,14 @@ def label(
         model = None
         if predictions is not None:
             model = read_labels(predictions, classes=judgments.question.classes)
-        with progress("Labelling"):
-            made = make_labels(judgments, settings, predictions=model)
-        with progress("Writing"):
-            _write(made, judgments, files, per_annotator=per_annotator)
-        summary = _summarise(judgments, made, per_annotator=per_annotator)
+        if (recipe or DEFAULT_RECIPE[judgments.question.kind]) in EACH_CLASS:
+            summary = _label_classes(judgments, settings, files, per_annotator=per_annotator)
+        else:
+            with progress("Labelling"):
+                made = make_labels(judgments, settings, predictions=model)
+            with progress("Writing"):
+                _write(made, judgments, files, per_annotator=per_annotator)
+            summary = _summarise(judgments, made, per_annotator=per_annotator)
     parts.clear()
     print_result({"written": str(output), **summary}, as_json, _print_labelling)
 
@@ -466,6 +470,42 @@ def _write(
         write_table(everything_left_out(judgments, made), files.left_out)
     if files.confusions:
         write_distances(confusion_distances(made.labels), files.confusions)
+
+
+def _label_classes(
+    judgments: "Judgments", settings: "LabelSettings", files: _Files, *, per_annotator: bool
+) -> dict[str, Any]:
+    """Label each class on its own, and write one table of them."""
+    from sfumato.labels.aggregate import AGGREGATORS
+    from sfumato.labels.files import write_labels
+    from sfumato.labels.make import make_multi_labels
+    from sfumato.provenance import is_simulated
+
+    if per_annotator or files.intervals or files.left_out or files.confusions:
+        raise DataError(
+            "Each class of these answers is a label of its own: --per-annotator, --intervals, "
+            "--left-out and --confusions are for one distribution over the classes."
+        )
+    with progress("Labelling"):
+        made = make_multi_labels(judgments, settings)
+    write_labels(made, files.labels)
+    name = made.provenance[-1].name.removeprefix("aggregate ")
+    return {
+        "simulated": is_simulated(made.provenance),
+        "rows": len(made),
+        "items": len(made),
+        "classes": len(made.classes),
+        "judgments": len(judgments) + len(judgments.rejected),
+        "used": int(made.weight.max(axis=1).sum()),
+        "left_out": [],
+        "excluded": [],
+        "recipe": "per-class",
+        "settings": {},
+        "aggregate": name,
+        "estimand": AGGREGATORS[name].estimand,
+        "hint": "",
+        "remarks": ["Each class has a probability of its own; rows need not sum to one."],
+    }
 
 
 LEFT_OUT = (

@@ -455,8 +455,10 @@ class CrowdLabels(Tabular):
             values=self.values,
         )
 
-    def with_provenance(self, provenance: Provenance) -> "CrowdLabels":
-        """The same judgments that came about otherwise."""
+    def with_provenance(
+        self, provenance: Provenance, *, values: Sequence[float] | None = None
+    ) -> "CrowdLabels":
+        """The same judgments that came about otherwise, or whose classes count ``values``."""
         return CrowdLabels(
             self.items,
             self.annotators,
@@ -466,7 +468,7 @@ class CrowdLabels(Tabular):
             self.answers,
             provenance,
             said=self.said,
-            values=self.values,
+            values=self.values if values is None else values,
         )
 
     def __getitem__(self, item: Id) -> list[tuple[str | None, Distribution]]:

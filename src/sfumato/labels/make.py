@@ -25,11 +25,19 @@ from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selecte
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
 from sfumato.labels.aggregate.evidence import evidence_of_counts
-from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build, complete
+from sfumato.labels.build import (
+    DEFAULT_RECIPE,
+    EACH_CLASS,
+    RECIPES,
+    build,
+    build_classes,
+    complete,
+)
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import MANY_SHARES, SPARSE_SHARE, CrowdLabels, LabelSet
+from sfumato.labels.multilabel import MultiLabelSet, join_classes
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step
 
@@ -120,6 +128,9 @@ def make_labels(
         distances=distances,
     )
     name = settings.aggregate
+    asked_both = judgments.question.kind == "own-and-others"
+    if predictions is None and asked_both and name == "surprisingly-popular":
+        predictions = build(chosen, "predicted-others").crowd.mean()
     if name == "auto":
         name = default_aggregator(built.crowd, predictions)
     counting = name == "mean" and predictions is None and settings.counts
@@ -134,6 +145,25 @@ def make_labels(
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
     )
+
+
+def make_multi_labels(judgments: Judgments, settings: LabelSettings) -> MultiLabelSet:
+    """Judgments to labels of each class on its own; the aggregator is fitted to each class."""
+    kept, _ = apply_rules(judgments, settings.exclude)
+    chosen = select(kept, settings.keep)
+    if not len(chosen):
+        raise DataError("No judgment is left to make labels from: all were excluded or repeats.")
+    rng = np.random.default_rng(settings.seed)
+    recipe = settings.recipe or EACH_CLASS[0]
+    name = "mean" if settings.aggregate == "auto" else settings.aggregate
+    made = {
+        one: aggregate(built.crowd, name, rng=rng, **settings.options).labels
+        for one, built in build_classes(chosen, recipe).items()
+    }
+    if not made:
+        raise DataError("No answer says anything about any class.")
+    steps = next(iter(made.values())).provenance
+    return join_classes(made, judgments.question.classes, steps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -352,17 +352,17 @@ ALMOST_ALL = 0.9
 def rule_of_thumb(items: int, classes: int) -> Advice:
     """Softer labels where data are small, harder ones where they are big, by degrees (S1-38).
 
-    An answer names about k²/n classes: all where there are no more items than classes, and then
-    fewer and fewer, so that no more numbers are asked for in all than one soft label of each of
-    k items has. One item more never changes much.
+    An answer names about k (k/n)² classes: all where there are no more items than classes, and
+    then fewer and fewer, a single one where there are several items per class. One item more never
+    changes much.
 
     >>> rule_of_thumb(20, 20).form, rule_of_thumb(21, 20).form, rule_of_thumb(5000, 10).form
     ('soft', 'soft', 'hard')
-    >>> rule_of_thumb(80, 20).form, rule_of_thumb(80, 20).kept
+    >>> rule_of_thumb(40, 20).form, rule_of_thumb(40, 20).kept
     ('sparse', 5)
     """
     AskedForm(items, classes)
-    where, named = regime(items, classes), round(min(classes**2 / items, classes))
+    where, named = regime(items, classes), round(min(classes**3 / items**2, classes))
     form = "soft" if named >= ALMOST_ALL * classes else "sparse" if named > 1 else "hard"
     kept = named if form == "sparse" else None
     how = {"many-shot": "more", "one-shot": "as many", "less-than-one-shot": "fewer"}[where]
@@ -430,7 +430,7 @@ def _comparison(rows: Sequence[Alternative], choice: Choice) -> str:
         budget = best.people * choice.forms[0].cost.value
         of = [_people(row.people) for row in (best, second)]
         return (
-            f"For {budget:.3g} {best.unit} an item, {names[0]} answers of {of[0]} recover "
+            f"For {budget:.3g} {best.unit} per item, {names[0]} answers of {of[0]} recover "
             f"similarities with ρ = {best.rho:.2f}, {names[1]} answers of {of[1]} with "
             f"{second.rho if second.people else 0:.2f}."
         )
@@ -639,7 +639,7 @@ def _spending(task: Task, prices: Mapping[Pair, Cost]) -> Spending:
     least = min(prices.values(), key=lambda cost: cost.value)
     if not spending.people_for(np.array([cost.value for cost in prices.values()])).any():
         raise DataError(
-            f"A budget of {task.budget:g} {least.unit} an item pays for no answer; the cheapest, "
+            f"A budget of {task.budget:g} {least.unit} per item pays for no answer; the cheapest, "
             f"{least.form}, costs {least.value:g}."
         )
     return spending

@@ -30,7 +30,7 @@ from sfumato.planning.advise import (
     only_form,
     plan_json,
 )
-from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost, given_costs
+from sfumato.planning.cost import WITH_ALL, WITH_KEPT, Cost, assumed_cost, given_costs
 from sfumato.planning.embed import spearman
 from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
 from sfumato.planning.information import FORMS
@@ -273,10 +273,14 @@ def answer_costs(plan: Plan) -> dict[str, Cost]:
         form: cost.value / assumed_cost(form, classes=classes, kept=cost.kept or kept).value
         for form, cost in known.items()
     }
-    return {
+    found = {
         form: known.get(form)
         or replace(cost, value=cost.value * min(_alike(form, a_number)), unit=unit)
         for form, cost in plain.items()
+    }
+    return {
+        form: replace(cost, classes=classes) if form in WITH_ALL else cost
+        for form, cost in found.items()
     }
 
 

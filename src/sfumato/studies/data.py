@@ -459,8 +459,8 @@ class RunFolder(ShortRepr):
         path = self.folder / "estimates.parquet"
         if not path.is_file():
             raise DataError(
-                f"{self.folder} has no estimates.parquet: the run is not finished. Finish it with "
-                "`sfumato run`."
+                f"{self.folder} has no estimates.parquet: the run is not finished. Run the study "
+                "again into the same folder; only what is missing is done."
             )
         return Estimates.read(path)
 

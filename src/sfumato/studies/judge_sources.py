@@ -39,6 +39,9 @@ LANGUAGE_MODELS = {
 }
 """Sets with six language models: their folder, and what the alternative-annotator test grants."""
 
+RATED = ("cebab_stars", "10k_prompts")
+"""Those whose answers are numbers of stars, from 1 to 5."""
+
 SMALL_CROWDS = ("bluebird", "dog", "face", "rte")
 
 EVERY = 5
@@ -110,7 +113,10 @@ def _language_models(name: str, folder: Path) -> JudgedSet:
     people, models = place / "human_annotations.json", place / "llm_annotations.json"
     said: Mapping[str, Mapping[str, object]] = json.loads(models.read_bytes())
     judges = {name: make_crowd({name: answers}, _step(models)) for name, answers in said.items()}
-    return JudgedSet(make_crowd(json.loads(people.read_bytes()), _step(people)), judges, epsilon)
+    crowd = make_crowd(json.loads(people.read_bytes()), _step(people))
+    if held in RATED:
+        crowd = crowd.with_provenance(crowd.provenance, values=list(map(float, crowd.classes)))
+    return JudgedSet(crowd, judges, epsilon)
 
 
 def make_crowd(said: Answers, provenance: Provenance = ()) -> CrowdLabels:

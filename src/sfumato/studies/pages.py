@@ -186,6 +186,8 @@ def _first_screen(run: RunFolder) -> First:
     main = main_contrast(run)
     if main is not None:
         return _paired_screen(run, main)
+    if "worths" in run.tables:
+        return judges.first_screen(run)
     stored = trained.clean(run.estimates.scores).filter(metric="cross_entropy")
     if len(stored):
         return _scored_screen(run, list(stored))
@@ -390,7 +392,7 @@ def _warnings(run: RunFolder) -> Iterator[str]:
     if run.study.worlds is not None:
         yield worlds.CAUTION
     if "failed" in run.tables:
-        failed = count(len(run.tables["failed"]), "cell")
+        failed = count(len(run.tables["failed"]), "training run")
         yield f"{failed} failed; all numbers are from the others. The section on it says why."
 
 

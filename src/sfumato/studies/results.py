@@ -82,6 +82,11 @@ def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
     also those of earlier runs.
     """
     opened = [RunFolder.open(run) for run in runs]
+    if not opened and not any(folder.glob("*.json")):
+        raise DataError(
+            f"There is nothing to write: no run was given, and {folder} holds no earlier results. "
+            "Name the folder of a finished run."
+        )
     pages = [(run, result_page(run), result_record(run)) for run in opened]
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -231,8 +236,8 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
             found.append({**result, "claims": list(result["claims"])})
         except (json.JSONDecodeError, TypeError, KeyError) as error:
             raise DataError(
-                f"{path} is no result of a study ({type(error).__name__}: {error}). Write it "
-                "again with `sfumato results`, or move it elsewhere."
+                f"{path} is no result of a study ({type(error).__name__}: {error}). Write the "
+                "results of its run again, or move it elsewhere."
             ) from None
     return found
 

@@ -94,7 +94,7 @@ def test_preset_of_one_view_refuses_the_other() -> None:
         study_of("distribution", whose="owned")
 
 
-# Numbers of the papers: trials, checks every, repeats, people an item.
+# Numbers of the papers: trials, checks every, repeats, people per item.
 @pytest.mark.parametrize(
     ("name", "numbers"),
     [

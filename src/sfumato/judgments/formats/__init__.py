@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.frames import to_frame
+from sfumato.frames import is_nested, to_frame
 from sfumato.judgments.comparisons import Comparisons, MixJudgments
 from sfumato.judgments.formats.columns import ROLES
 from sfumato.judgments.formats.datasets import (
@@ -29,7 +29,7 @@ from sfumato.judgments.formats.datasets import (
     read_labelme,
     read_real,
 )
-from sfumato.judgments.formats.foreign import judgments_of_frame, read_table
+from sfumato.judgments.formats.foreign import judgments_of_frame, judgments_of_nested, read_table
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, read_hf, write_hf
 from sfumato.judgments.formats.own import (
     question_file,
@@ -286,6 +286,8 @@ def read(
     (('cat', 'dog'), ['7', '7'])
     >>> print(found.remarks[0].what)
     column 'photo' is read as the item
+    >>> len(read({"7": {"ann": "cat", "bob": "dog"}, "8": {"ann": "cat"}}))
+    3
     """
     given: dict[str, Any] = {
         "item": item,
@@ -357,6 +359,8 @@ def _read_frame(source: object, format: str | None, options: ReadOptions) -> Rea
             f"The format {format!r} is one of files, not of tables. A table is read as one of "
             f"{', '.join(sorted(shapes))}, or without a format."
         )
+    if is_nested(source) and format in (None, "table"):
+        return judgments_of_nested(source, _before_renaming(options))
     frame = to_frame(source, what="table of answers")
     shape = None if format is None else shapes[format]
     return judgments_of_frame(frame, _before_renaming(options), shape)

@@ -40,7 +40,9 @@ from sfumato.labels.aggregate.shares import (
     log_pool,
     majority,
     mean,
+    median,
     skill_weighted_pool,
+    surprisingly_popular,
     vote_shares,
     wawa,
     zero_based_skill,
@@ -82,6 +84,8 @@ class Aggregator:
     """What it can be told of people and items."""
     needs_names: bool = False
     """Whether it models annotators, and so refuses judgments whose author is not recorded."""
+    needs_scale: bool = False
+    """Whether it needs classes that are the points of a scale."""
 
 
 EM: Mapping[str, Setting] = {"iterations": 100, "tolerance": 1e-6}
@@ -202,6 +206,23 @@ AGGREGATORS: dict[str, Aggregator] = {
         options={"ties": "share"},
         given=("weights",),
     ),
+    "median": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=median,
+        about="The middle point of a scale; two share it where votes divide in halves. Quality: "
+        "share of votes with the median.",
+        given=("weights",),
+        needs_scale=True,
+    ),
+    "surprisingly-popular": Aggregator(
+        estimand="which label is true",
+        reads="votes and predictions",
+        run=surprisingly_popular,
+        about="The class that people choose more often than they predict of others; predictions "
+        "are what they expect. Quality: share of votes with it.",
+        given=("weights",),
+    ),
     "dawid-skene": Aggregator(
         estimand="which label is true",
         reads="votes",
@@ -291,6 +312,8 @@ def aggregate(
     told = {option: options.pop(option) for option in found.given if option in options}
     settings = {**found.options, **options}
     evidence = crowd if isinstance(crowd, Evidence) else _evidence(crowd, name, found, predictions)
+    if isinstance(crowd, CrowdLabels) and crowd.values is not None:
+        evidence = evidence.with_values(dict(zip(crowd.classes, crowd.values, strict=True)))
     if told.get("weights") is not None:
         evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
     if told.get("gold") is not None:
@@ -426,6 +449,7 @@ def _in_callers_order(
             fit.probs[table],
             judgments[items].round(),
             (*evidence.provenance, step),
+            values=None if evidence.values is None else tuple(evidence.values[classes].tolist()),
         ),
         estimand=estimand,
         annotators=names,

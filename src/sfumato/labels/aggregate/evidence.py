@@ -48,6 +48,8 @@ class Evidence:
     weight: NDArray[np.float64]  # (people,), given from outside: 2 counts each vote twice
     provenance: Provenance = ()
     predictions: NDArray[np.float64] | None = None  # (items, classes), a classifier's
+    values: NDArray[np.float64] | None = None
+    """What the classes count, where they are the points of a scale."""
     gold: tuple[Codes, Codes] | None = None
     """Items whose true label is known, and that label."""
 
@@ -137,6 +139,10 @@ class Evidence:
             raise DataError("No item with a known label was judged; check how items are called.")
         items, labels = np.array(known, dtype=np.intp).T
         return replace(self, gold=(items, labels))
+
+    def with_values(self, values: Mapping[str, float]) -> "Evidence":
+        """The same evidence on a scale, whose points count ``values`` by class."""
+        return replace(self, values=np.array([values[name] for name in self.classes]))
 
     def with_predictions(self, predictions: LabelSet) -> "Evidence":
         """The same evidence beside a classifier's beliefs about the same items and classes."""
