@@ -22,7 +22,6 @@ from scipy.special import nctdtr, ndtr, stdtrit
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels
-from sfumato.labels.worth.judges import as_numbers
 from sfumato.names import find, format_count
 from sfumato.stats import percentile_interval
 
@@ -141,13 +140,12 @@ def score_answers(
 ) -> tuple[PilotScores, str]:
     """The answers as numbers, and what these are in words.
 
-    ``outcome`` is the class whose share is compared; without one the classes' own numbers, or the
-    share of the most frequent class. Items of a cluster, such as questions about one picture,
+    ``outcome`` is the class whose share is compared; without one the scale's own numbers, or
+    the share of the most frequent class. Items of a cluster, such as questions about one picture,
     count as one item.
     """
-    numbers = as_numbers(crowd.classes)
-    if outcome is None and numbers is not None:
-        value, told = numbers, "mean answer"
+    if outcome is None and crowd.values is not None:
+        value, told = np.array(crowd.values), "mean answer"
     else:
         common = crowd.classes[int(crowd.answers[crowd.said].sum(axis=0).argmax())]
         chosen = common if outcome is None else outcome

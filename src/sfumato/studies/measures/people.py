@@ -168,7 +168,7 @@ def forms_worth(data: StudyData, predictions: Predictions) -> Findings:
         table = _forms_table(measured, judged.seconds)
         tables.append(table.insert_column(0, pl.lit(name).alias("set")))
         rows += _forms_rows(name, measured, table, judged, data.study.seed)
-    return Findings(rows, {"forms": pl.concat(tables)})
+    return Findings(rows, {"forms": pl.concat(tables)} if tables else {})
 
 
 def _measure_forms(judged: JudgedSet, data: StudyData) -> Measured:
