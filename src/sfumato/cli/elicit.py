@@ -71,6 +71,9 @@ Comparisons = Annotated[
     Path | None,
     typer.Option("--comparisons", help="CSV first,second (pairs) or item,first,second."),
 ]
+Views = Annotated[
+    Path | None, typer.Option("--views", help="CSV item,image: several images of one item.")
+]
 Groups = Annotated[
     Path | None,
     typer.Option("--groups", help="CSV class,group: classes that stand together in lists."),
@@ -127,6 +130,7 @@ def new(
     practice: Practice = None,
     comparisons: Comparisons = None,
     mixes: Mixes = None,
+    views: Views = None,
     groups: Groups = None,
     count: Drawn = None,
     per_item: PerItem = None,
@@ -149,7 +153,7 @@ def new(
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
-        "experts": experts,
+        "experts": experts, "views": views,
     }  # fmt: skip
     if demo and any((images, texts, classes, settings, *tables.values())):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")

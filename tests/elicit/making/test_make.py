@@ -447,3 +447,26 @@ def test_what_cannot_be_shown_as_text_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, "these are 2 vectors of 2 numbers", images=load_items(np.eye(2)))
     long = {"a": "word " * 5_000, "b": "short"}
     refused(tmp_path, "item 'a' has more than 20,000 letters", images=load_items(long))
+
+
+def test_images_of_one_item_are_shown_together(tmp_path: Path) -> None:
+    views = table(tmp_path / "views.csv", "item,image\nann,i0\nann,i2\nben,i1\n")
+    study = make(
+        tmp_path,
+        views=views,
+        labels={"ann": "cat", **{f"i{n}": "dog" for n in (3, 4, 5)}, "ben": "dog"},
+    )
+    shown = {row["item"]: len(json.loads(row["images"])) for row in rows(study)}
+    assert shown == {"ann": 2, "ben": 1, "i3": 1, "i4": 1, "i5": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,image\na,i0\nb,i0\n", "belongs to 'a' already"),
+        ("item,image\na,i9\n", "no image is called 'i9'"),
+        ("item,image\ni3,i0\n", "both called 'i3'"),
+    ],
+)
+def test_bad_views_are_named(tmp_path: Path, text: str, said: str) -> None:
+    refused(tmp_path, said, views=table(tmp_path / "views.csv", text))

@@ -13,6 +13,8 @@ from tests.elicit.page.look import no_violations, nothing_scrolls
 from sfumato.elicit.design.places import open_study
 from sfumato.elicit.design.presets import preset_study
 from sfumato.elicit.design.study import LANGUAGES
+from sfumato.elicit.export import collect_answers
+from sfumato.elicit.storage.database import open_database
 from sfumato.errors import DataError
 
 Open = Callable[..., Place]
@@ -164,3 +166,28 @@ def test_groups_must_be_of_the_classes_and_apart() -> None:
         preset_study("distribution", ["cat", "dog"], groups={"pets": ["dogg"]})
     with pytest.raises(DataError, match="in the groups 'a' and 'b'"):
         preset_study("distribution", ["cat", "dog"], groups={"a": ["cat"], "b": ["cat"]})
+
+
+def test_note_beside_an_answer_is_exported_and_the_last_one_counts(
+    open_place: Open, visit: Visit
+) -> None:
+    layout = {"shuffle_classes": False, "allow_back": True, "trials_per_person": 2}
+    place = open_place("choose-one", layout=layout, page={"note": "Why?"})
+    ann = visit(f"{place.url}/?participant=ann")
+    ann.wait_for_trial(1)
+    for number, why in ((1, "Ears."), (1, "Ears, and a tail.")):
+        ann.wait_for_trial(number)
+        ann.page.get_by_label("Why?").fill(why)
+        ann.page.locator("button.choice", has_text="cat").click()
+        ann.page.get_by_role("button", name="Send").click()
+        ann.wait_for_trial(2)
+        if why == "Ears.":
+            ann.page.get_by_role("button", name="Back").click()
+    no_violations(ann.page)
+    ann.page.locator("button.choice", has_text="dog").click()
+    ann.page.get_by_role("button", name="Send").click()
+    ann.page.wait_for_selector(".code")
+
+    with open_database(place.database).reader() as connection:
+        answers = collect_answers(connection, open_study(place.folder)).answers
+    assert answers.table["note"].to_list() == ["Ears, and a tail.", None]

@@ -42,6 +42,7 @@ from sfumato.elicit.making.tables import (
     read_classes_of,
     read_comparisons,
     read_mixes_of,
+    read_views,
 )
 from sfumato.elicit.session.answers import check_length, question_of
 from sfumato.elicit.session.collection import keyed_hash
@@ -80,6 +81,7 @@ class _Given:
     practice: Table | None
     comparisons: Path | None
     mixes: Path | None
+    views: Path | None
     count: int | None
 
 
@@ -95,6 +97,7 @@ def new_study(
     practice: Table | None = None,
     comparisons: Path | None = None,
     mixes: Path | None = None,
+    views: Path | None = None,
     count: int | None = None,
     experts: int | None = None,
     database: str | None = None,
@@ -123,7 +126,7 @@ def new_study(
     if experts is not None:
         study = ask_experts(study, experts, given=changes)
     check_length(question_of(study))
-    given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
+    given = _Given(allocation, labels, checks, practice, comparisons, mixes, views, count)
     _check_given(study, protocol, given)
     if texts and protocol.shows == "mix":
         raise DataError(f"The preset {preset!r} mixes images; texts cannot be mixed.")
@@ -211,6 +214,8 @@ def _check_given(study: ElicitStudy, preset: StudyPreset, given: _Given) -> None
             f"The preset {study.preset!r} does not show the images one by one; leave the "
             "allocation to batches out."
         )
+    if given.views is not None and preset.shows not in ("image", "image-and-class"):
+        raise DataError(f"The preset {study.preset!r} shows one image of an item; leave views out.")
     if given.labels is not None and about_comparisons:
         raise DataError(f"The preset {study.preset!r} is about no classes; leave labels out.")
     if given.mixes is not None and preset.shows != "mix":
@@ -240,6 +245,10 @@ def _stimuli(
 ) -> tuple[list[Stimulus], Pictures]:
     """All stimuli, and how to read the pictures they show."""
     names = names_of(sources)
+    views = {} if given.views is None else read_views(given.views, names)
+    inside = {image for images in views.values() for image in images}
+    names = {name: item for name, item in names.items() if item not in inside}
+    names |= {item: item for item in views}
     checks, practice = (
         {} if table is None else read_classes_of(table, names, study.classes)
         for table in (given.checks, given.practice)
@@ -247,17 +256,21 @@ def _stimuli(
     both = sorted(checks.keys() & practice.keys())
     if both:
         raise DataError(f"The image {both[0]!r} is in the checks and in the practice; take it out.")
-    items = [item for item in sources if item not in checks and item not in practice]
+    asked = [*(item for item in sources if item not in inside), *views]
+    items = [item for item in asked if item not in checks and item not in practice]
     if not items:
         raise DataError("All images are checks or practice; there is nothing to ask about.")
     # A page sees by the ending that something is to be played.
-    ids = {
+    single = {
         item: keyed_hash(key, "image", item) + getattr(source, "ending", "")
         for item, source in sources.items()
     }
+    ids: build.ImageIds = single | {
+        item: tuple(single[image] for image in images) for item, images in views.items()
+    }
     pictures = {item: one for item, one in sources.items() if isinstance(one, PictureSource)}
     readers: dict[str, Callable[[], Image.Image | bytes]] = {
-        ids[item]: source.record or source.read for item, source in pictures.items()
+        single[item]: source.record or source.read for item, source in pictures.items()
     }
     if preset.shows == "mix":
         mixes = _mixes(study, preset, items, names, given, rng)
@@ -277,7 +290,7 @@ def _stimuli(
         *build.known_images(checks, ids, role="check"),
         *build.known_images(practice, ids, role="practice", show_class=study.form == "typicality"),
     ]
-    texts = {ids[item]: one for item, one in sources.items() if isinstance(one, TextSource)}
+    texts = {single[item]: one for item, one in sources.items() if isinstance(one, TextSource)}
     if texts:
         return [_with_texts(one, texts) for one in stimuli], {}
     used = {image for one in stimuli for image in one.images}
@@ -294,12 +307,13 @@ def _main(
     study: ElicitStudy,
     shows: Literal["image", "image-and-class", "pair", "triplet"],
     items: Sequence[str],
-    ids: Mapping[str, str],
+    ids: build.ImageIds,
     names: Names,
     given: _Given,
     rng: np.random.Generator,
 ) -> list[Stimulus]:
     target = study.per_item
+    single = {item: images for item, images in ids.items() if isinstance(images, str)}
     match shows:
         case "image" | "image-and-class":
             labels = batches = None
@@ -316,13 +330,13 @@ def _main(
                 chosen = read_comparisons(given.comparisons, names, ("first", "second"))
             else:
                 chosen = build.choose_pairs(items, count=given.count, rng=rng)
-            return build.compared_images(chosen, ids, target=target)
+            return build.compared_images(chosen, single, target=target)
         case "triplet":
             if given.comparisons is not None:
                 chosen = read_comparisons(given.comparisons, names, ("item", "first", "second"))
             else:
                 chosen = build.choose_triplets(items, count=given.count, rng=rng)
-            return build.compared_images(chosen, ids, target=target)
+            return build.compared_images(chosen, single, target=target)
         case _:
             assert_never(shows)
 

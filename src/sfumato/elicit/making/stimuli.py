@@ -22,8 +22,8 @@ from sfumato.judgments.mixed import Mix
 MOST_STIMULI = 1_000_000
 TRIPLETS_PER_ITEM = 20
 
-ImageIds = Mapping[str, str]
-"""The id of the picture of each item."""
+ImageIds = Mapping[str, str | tuple[str, ...]]
+"""The id of the picture of each item, or of all its pictures."""
 
 
 def single_images(
@@ -40,7 +40,7 @@ def single_images(
         Stimulus(
             key=_key("main", item),
             item=item,
-            images=(images[item],),
+            images=_all(images[item]),
             target=target,
             stratum=labels.get(item),
             batch=batches.get(item),
@@ -65,7 +65,7 @@ def images_with_class(
         Stimulus(
             key=_key("main", item, name),
             item=item,
-            images=(images[item],),
+            images=_all(images[item]),
             target=target,
             shown={"class": name},
             stratum=name,
@@ -85,7 +85,7 @@ def known_images(
         Stimulus(
             key=_key(role, item),
             item=item,
-            images=(images[item],),
+            images=_all(images[item]),
             target=0,
             shown={"class": name} if show_class else {},
             role=role,
@@ -96,7 +96,7 @@ def known_images(
 
 
 def compared_images(
-    comparisons: Sequence[tuple[str, ...]], images: ImageIds, *, target: int
+    comparisons: Sequence[tuple[str, ...]], images: Mapping[str, str], *, target: int
 ) -> list[Stimulus]:
     """Pairs (S1-03), or triplets with the image that is compared first (S1-04)."""
     return [
@@ -112,7 +112,7 @@ def compared_images(
 
 
 def mixed_images(
-    mixes: Sequence[Mix], images: ImageIds, *, target: int, name_classes: bool
+    mixes: Sequence[Mix], images: Mapping[str, str], *, target: int, name_classes: bool
 ) -> list[Stimulus]:
     """Mixed images, with the names of their two classes (S2-08) or without (S2-11)."""
     return [
@@ -183,6 +183,10 @@ def _draw(
         drawn = tuple(items[place] for place in places)
         found.setdefault((*drawn[:-2], *sorted(drawn[-2:])), drawn)
     return list(found.values())
+
+
+def _all(ids: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (ids,) if isinstance(ids, str) else ids
 
 
 def _columns(items: tuple[str, ...]) -> tuple[str, ...]:

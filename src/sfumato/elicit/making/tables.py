@@ -74,6 +74,24 @@ def read_comparisons(path: Path, names: Names, fields: Sequence[str]) -> list[tu
     return list(found)
 
 
+def read_views(path: Path, names: Names) -> dict[str, list[str]]:
+    """The images that belong to one item: CSV with the columns item and image."""
+    views: dict[str, list[str]] = {}
+    seen: dict[str, str] = {}
+    for row in _rows_of_csv(path, ("item", "image")):
+        image = _item(row, "image", names)
+        if image in seen:
+            raise DataError(f"{row.where}: the image {image!r} belongs to {seen[image]!r} already.")
+        seen[image] = row.fields["item"]
+        views.setdefault(row.fields["item"], []).append(image)
+    clash = sorted(views.keys() & (set(names.values()) - seen.keys()))
+    if clash:
+        raise DataError(
+            f"{path.name}: an item and an image beside it are both called {clash[0]!r}."
+        )
+    return views
+
+
 def read_groups(table: Path, classes: Sequence[str]) -> dict[str, list[str]]:
     """The classes of each group: CSV with the columns class and group, or JSON class to group."""
     groups: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Three doctors, forty images, one command: from a folder to who disagrees with whom, and where."""
+"""Whole studies over HTTP, answered by simulated people: from files to labels and reports."""
 
 import json
 import os
@@ -8,15 +8,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
+
+import sfumato as sf
+from sfumato.elicit.design.places import open_study
 
 CLASSES = ("benign", "atypical", "malignant")
 DISPUTED = "case-07"
@@ -75,8 +79,11 @@ def opinion(doctor: int, item: int) -> dict[str, float]:
     return {first: sure, CLASSES[(item + 1) % 3]: 100 - sure}
 
 
-def answer_all(url: str, parameters: dict[str, str], doctor: int, items: dict[str, int]) -> int:
-    """One simulated doctor over HTTP, from the consent to the end."""
+def answer_all(
+    url: str, study: Path, parameters: dict[str, str], say: Callable[[Any, httpx.Client], Any]
+) -> int:
+    """One simulated person over HTTP, from the consent to the end; ``say`` answers a trial."""
+    right = {check.right for check in open_study(study).welcome.comprehension}
     with httpx.Client(base_url=url) as page:
         consent = page.get("/consent").json()
         body = {"parameters": parameters, "consent_version": consent["version"]}
@@ -87,13 +94,11 @@ def answer_all(url: str, parameters: dict[str, str], doctor: int, items: dict[st
         while screen["stage"] != "done":
             if screen["stage"] == "trials":
                 trial = screen["trial"]
-                item = items[page.get(trial["images"][0]).read().hex()]
-                given: Any = {"trial": trial["id"], "answer": opinion(doctor, item)}
-                given |= {"key": f"doctor{doctor}-{trial['id']}", "timing": TIMING}
+                given: Any = {"trial": trial["id"], "answer": say(trial, page)}
+                given |= {"key": f"person-{trial['id']}", "timing": TIMING}
                 reply = page.post("/api/answer", json=given)
                 answered += reply.is_success
             else:
-                right = {"My own.", f"Give all chips to {CLASSES[0]}."}
                 answers = [
                     next(choice for choice in question["choices"] if choice in right)
                     for question in screen.get("questions", [])
@@ -141,7 +146,11 @@ def test_from_a_folder_to_the_agreement_of_three_doctors(tmp_path: Path) -> None
         for doctor, (person, signature) in enumerate(links):
             parameters = {"participant": person, "signature": signature}
             url = f"http://127.0.0.1:{port}"
-            assert answer_all(url, parameters, doctor, items) == 40
+
+            def look(trial: Any, page: httpx.Client, doctor: int = doctor) -> Any:
+                return opinion(doctor, items[page.get(trial["images"][0]).read().hex()])
+
+            assert answer_all(url, tmp_path / "doctors", parameters, look) == 40
 
     sfumato(tmp_path, "elicit", "export", "doctors", "-o", "answers.parquet")
     sfumato(tmp_path, "report", "answers.parquet", "-o", "doctors.html")
@@ -152,3 +161,68 @@ def test_from_a_folder_to_the_agreement_of_three_doctors(tmp_path: Path) -> None
     assert re.search(r"case-\d\d", disputed)[0] == DISPUTED  # type: ignore[index]
     pairs = page[page.index("Pair by pair") :].partition("</table>")[0]
     assert re.findall(r">(0\.975|1\.000)<", pairs) == ["0.975", "0.975", "1.000", "1.000"]
+
+
+def serve_and_answer(
+    place: Path, study: str, people: int, say: Callable[[int, Any], Any], expected: int
+) -> None:
+    """Serve a study until so many simulated people have answered all of it."""
+    with running(place, "elicit", "serve", study) as (port, _):
+        for person in range(people):
+            given = {"participant": f"p{person}"}
+
+            def answer(trial: Any, _page: httpx.Client, person: int = person) -> Any:
+                return say(person, trial)
+
+            url = f"http://127.0.0.1:{port}"
+            assert answer_all(url, place / study, given, answer) == expected
+    sfumato(place, "elicit", "export", study, "-o", "answers.parquet")
+
+
+@pytest.mark.check
+def test_text_study_from_a_table_to_labels_and_a_report(tmp_path: Path) -> None:
+    rows = [f"{number},It rains {number} times.,Wet day {number}." for number in range(8)]
+    (tmp_path / "texts.csv").write_text("\n".join(["id,premise,hypothesis", *rows]) + "\n")
+    (tmp_path / "classes.txt").write_text("follows\nperhaps\ncontradicts\n")
+    command = "elicit new study --texts texts.csv --text premise,hypothesis --item id"
+    command += " --classes classes.txt --question distribution --set layout.repeats=0"
+    command += " --per-item 4 --set recruiting.entry=open"
+    sfumato(tmp_path, *command.split())
+
+    def say(person: int, trial: Any) -> Any:
+        ((_, premise), (name, _)) = trial["texts"][0]
+        assert name == "hypothesis" and trial["images"] == []
+        odd = int(re.findall(r"\d+", premise)[0]) % 2
+        return {"follows": 100} if person < 3 or odd else {"perhaps": 60, "contradicts": 40}
+
+    serve_and_answer(tmp_path, "study", 4, say, 8)
+    found = json.loads(sfumato(tmp_path, "describe", "answers.parquet", "--json"))
+    assert (found["people"], found["judgments"]) == (4, 32)
+    sfumato(tmp_path, "label", "answers.parquet", "-o", "labels.csv")
+    labels = sf.read_labels(tmp_path / "labels.csv")
+    assert labels["1"] == {"follows": 1, "perhaps": 0, "contradicts": 0}
+    assert labels["2"] == pytest.approx({"follows": 0.75, "perhaps": 0.15, "contradicts": 0.1})
+    sfumato(tmp_path, "report", "answers.parquet", "-o", "page.html")
+    assert "follows" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("question", ["pairs", "preference"])
+def test_pair_study_from_a_folder_to_a_table(question: str, tmp_path: Path) -> None:
+    a_folder(tmp_path)
+    for path in sorted((tmp_path / "scans").iterdir())[5:]:
+        path.unlink()
+    command = f"elicit new study --images scans --question {question} --per-item 3"
+    sfumato(tmp_path, *command.split(), "--set", "recruiting.entry=open")
+
+    def say(person: int, _trial: Any) -> Any:
+        return {"rating": person} if question == "pairs" else {"preferred": "tie"}
+
+    serve_and_answer(tmp_path, "study", 3, say, 10)  # all pairs of five images
+    table = pl.read_parquet(tmp_path / "answers.parquet")
+    assert len(table) == 30
+    assert set(table["first"]) | set(table["second"]) == {f"case-{n:02d}" for n in range(5)}
+    if question == "pairs":
+        assert sorted(table["rating"].unique().to_list()) == [0, 1, 2]
+    else:
+        assert table["preferred"].unique().to_list() == ["tie"]
