@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import METRICS, Scorer, cross_entropy, top_class
+from sfumato.evaluation.metrics import (
+    METRICS,
+    Scorer,
+    cross_entropy,
+    top_class,
+    usual_metrics,
+    wasserstein,
+)
 from sfumato.labels.alter import class_level, majority_labels
 from sfumato.labels.labelset import LabelSet, align, hard_labels
 from sfumato.labels.signals import entropy
@@ -46,6 +53,9 @@ ALSO_AGAINST = ("accuracy", "cross_entropy")
 REFERENCES = ("entropy_floor", "class_oracle")
 """Lines to read cross-entropy by: what no model can beat, and what the class alone gives (C20)."""
 
+SCALE_REFERENCE = "wasserstein_of_mean"
+"""The line to read Wasserstein distances by: what the mean label of all items gives."""
+
 SHARES = ("accuracy", "top2_accuracy", "second_best_accuracy", "second_best_accuracy_all")
 """Metrics that count items; where all or none count, resampling would claim certainty."""
 
@@ -65,7 +75,6 @@ Mask = NDArray[np.bool_]  # (items,)
 Places = NDArray[np.int64]  # of the items in a stratum
 Drawn = list[NDArray[np.float64]]  # for each metric what it is on resampled items
 
-_EVERYTHING = (*METRICS, *REFERENCES)
 _NOWHERE: Places = np.empty(0, dtype=np.int64)
 
 
@@ -198,13 +207,18 @@ def measure(
     All metrics against people; accuracy and cross-entropy also against their majority and the
     original labels; and, with cross-entropy or by name, the reference lines.
     """
-    known: dict[str, Scorer | None] = {**METRICS, **dict.fromkeys(REFERENCES)}
-    asked = metrics if metrics is not None else _EVERYTHING
+    known: dict[str, Scorer | None] = {
+        **METRICS,
+        **dict.fromkeys((*REFERENCES, SCALE_REFERENCE)),
+    }
+    asked = metrics if metrics is not None else (*usual_metrics(human), *REFERENCES)
     computed = [name for name in asked if find(known, name, what="metric") is not None]
     labels = {"people": human, "majority": majority_labels(human, "share")}
     if original is not None:
         labels["original"] = align(human, original)[1]
     lines = REFERENCES if "cross_entropy" in asked else [n for n in REFERENCES if n in asked]
+    if "wasserstein" in asked:
+        lines = (*lines, SCALE_REFERENCE)
     return [
         *metric_rows(labels, model, computed, ALSO_AGAINST),
         *(_reference(name, human, labels.get("original")) for name in lines),
@@ -293,7 +307,11 @@ def compare_arms(
     if not shared:
         return []
     resampled = len(shared) == 1 and interval == "seeds and items"
-    places = [at for at, rows in enumerate(first.rows) if rows.metric not in REFERENCES]
+    places = [
+        at
+        for at, rows in enumerate(first.rows)
+        if rows.metric not in (*REFERENCES, SCALE_REFERENCE)
+    ]
     source = _sources(first.models, second.models)
     found = []
     for stratum in first.strata:
@@ -596,6 +614,9 @@ def _reference(name: str, human: LabelSet, original: LabelSet | None) -> MetricR
     note = ""
     if name == "entropy_floor":
         values = entropy(human)
+    elif name == SCALE_REFERENCE:
+        mean = np.broadcast_to(human.probs.mean(axis=0), human.probs.shape)
+        values = wasserstein(human, LabelSet(human.items, human.classes, mean))
     else:
         if original is None:
             original = hard_labels(human.items, human.classes, top_class(human))

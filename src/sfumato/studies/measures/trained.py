@@ -11,8 +11,8 @@ from scipy.special import xlogy
 from scipy.stats import wasserstein_distance
 
 from sfumato.evaluation.alignment import correlate
-from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.metrics import reliability as reliability_bins
+from sfumato.evaluation.metrics import usual_metrics
 from sfumato.evaluation.score import score_model
 from sfumato.evaluation.trials import (
     ArmTrials,
@@ -81,7 +81,7 @@ def scores(data: StudyData, predictions: Predictions) -> Findings:
     """
     study = data.study
     rng = np.random.default_rng(study.seed)
-    metrics = study.metrics or tuple(METRICS)
+    metrics = study.metrics or usual_metrics(data.people)
     found: list[Estimate] = []
     for venue in venues(data, predictions):
         arms = arm_trials(data, predictions, venue, metrics, stratified=True)
@@ -486,7 +486,7 @@ def gains(data: StudyData, predictions: Predictions) -> Findings:
 
     Pairs of which an arm was not trained are left out.
     """
-    metrics = data.study.metrics or tuple(METRICS)
+    metrics = data.study.metrics or usual_metrics(data.people)
     found: list[Estimate] = []
     for venue in venues(data, predictions) if data.study.gains else ():
         arms = arm_trials(data, predictions, venue, metrics)
