@@ -8,6 +8,7 @@ from sfumato.studies.measures.interest import items_of_interest
 from sfumato.studies.measures.judges import judges
 from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
+from sfumato.studies.measures.people import people
 from sfumato.studies.measures.rescore import rescore
 from sfumato.studies.measures.trained import (
     arms,
@@ -52,5 +53,6 @@ MEASURES: dict[str, Measure] = {
     "mixed_answers": mixed_answers,
     "rescore": rescore,
     "judges": judges,
+    "people": people,
 }
 """Measures by the names that studies list them under."""

@@ -85,13 +85,13 @@ def scores(data: StudyData, predictions: Predictions) -> Findings:
     found: list[Estimate] = []
     for venue in venues(data, predictions):
         arms = arm_trials(data, predictions, venue, metrics, stratified=True)
-        found += _estimates(study, arms, venue, rng)
+        found += trial_estimates(study, arms, venue, rng)
     for venue in venues(data, predictions):
         for case in _spoilt_cases(study, predictions, venue):
             arms = arm_trials(
                 data, predictions, venue, SPOILT, case.conditions, first=study.attacked_items
             )
-            found += [case.named(row) for row in _estimates(study, arms, venue, rng)]
+            found += [case.named(row) for row in trial_estimates(study, arms, venue, rng)]
     return Findings(found)
 
 
@@ -125,9 +125,10 @@ def _spoilt_cases(study: Study, predictions: Predictions, venue: Venue) -> Itera
         yield _Case(corrupted, CLEAN, CORRUPTED)
 
 
-def _estimates(
+def trial_estimates(
     study: Study, arms: Mapping[str, ArmTrials], venue: Venue, rng: np.random.Generator
 ) -> list[Estimate]:
+    """Every arm with its interval, and the differences of pairs, at one venue."""
     how: dict[str, Any] = {
         "network": venue.network, "interval": study.interval, "rng": rng, "draws": study.draws
     }  # fmt: skip

@@ -1,0 +1,55 @@
+"""How well the answer of each person is predicted by an offset of theirs on top of a network."""
+
+import numpy as np
+
+from sfumato.errors import DataError
+from sfumato.evaluation.people import person_metrics, person_trial
+from sfumato.evaluation.trials import ArmTrials
+from sfumato.labels.labelset import CrowdLabels
+from sfumato.learn.people import PersonOffsets
+from sfumato.scores import Estimate
+from sfumato.studies.data import OFFSETS, PEOPLE, Findings, Predictions, StudyData, TrainingRun
+from sfumato.studies.measures.trained import trial_estimates
+from sfumato.studies.measures.trials import venues, whole_seeds
+
+
+def people(data: StudyData, predictions: Predictions) -> Findings:
+    """Single answers about tested items: what was expected of this person.
+
+    Offsets were fitted to the answers about the items that were learnt.
+    """
+    crowd = data.crowds[PEOPLE]
+    if crowd.votes is None:
+        raise DataError(
+            f"The study {data.study.name!r} predicts people's answers, but some of them are "
+            "distributions; take a recipe of votes, or leave the measure 'people' out."
+        )
+    rng, found = np.random.default_rng(data.study.seed), list[Estimate]()
+    metrics = person_metrics(crowd)
+    for venue in venues(data, predictions):
+        if venue.against != PEOPLE:
+            continue
+        arms = {}
+        for arm in data.study.arm_names:
+            trials = {
+                seed: [
+                    person_trial(arm, *_answers(crowd, run, venue.part), metrics) for run in runs
+                ]
+                for seed, runs in whole_seeds(predictions, arm, venue).items()
+            }
+            if trials:
+                arms[arm] = ArmTrials(arm, trials)
+        found += trial_estimates(data.study, arms, venue, rng)
+    return Findings(found)
+
+
+def _answers(crowd: CrowdLabels, run: TrainingRun, part: str) -> tuple[CrowdLabels, CrowdLabels]:
+    """What people said of a test, and what was expected of each of them."""
+    from sfumato.learn.targets import judgments_on
+
+    offsets = run.large(OFFSETS)
+    assert offsets is not None
+    beliefs = run.beliefs(part)
+    said = judgments_on(crowd, beliefs.items)
+    known = PersonOffsets(crowd.annotators, crowd.classes, offsets, spread=float("nan"))
+    return said, known.predict(beliefs, said)
