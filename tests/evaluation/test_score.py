@@ -14,6 +14,7 @@ from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step
 from sfumato.scores import Estimate, Estimates
+from sfumato.stats import two_way_interval
 
 CLASSES = ("cat", "dog", "frog")
 NOBODY = np.random.default_rng(99)
@@ -340,7 +341,7 @@ def test_other_items_widen_the_interval_over_seeds() -> None:
     assert {score.over for score in over if not np.isnan(score.value)} == {"seeds"}
     assert kinds["kl"] == "seeds and items"
     assert kinds["ece"] == "seeds"  # no value for each item
-    assert kinds["confidence_wrong"] == "seeds"  # other items are wrong for each seed
+    assert kinds["confidence_wrong"] == "seeds and items"  # other items are wrong for each seed
     wide = by_name(both)["kl", "people"]
     narrow = by_name(over)["kl", "people"]
     assert wide.value == pytest.approx(narrow.value)
@@ -446,7 +447,7 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
     human = people()
     both = arms(human, 6)
 
-    found = difference(compare_models(human, both, test=test, rng=NOBODY), "kl")
+    found = difference(compare_models(human, both, interval="seeds", test=test, rng=NOBODY), "kl")
 
     first, second = (
         [METRICS["kl"].overall(human, model) for model in both[arm].values()]
@@ -460,6 +461,26 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
     assert found.test == test
     assert found.p == pytest.approx(theirs.pvalue if test == "paired t" else 1 / 32)
     assert (found.over, found.seeds) == ("seeds", tuple(range(6)))
+
+
+def test_several_seeds_are_compared_over_items_too() -> None:
+    human = people()
+    both = arms(human, 6)
+
+    found = compare_models(human, both, rng=NOBODY)
+
+    kl, per_item = difference(found, "kl"), METRICS["kl"].per_item
+    assert per_item is not None
+    first, second = (
+        np.array([per_item(human, model) for model in both[arm].values()])
+        for arm in ("soft", "hard")
+    )
+    assert (kl.low, kl.high) == pytest.approx(two_way_interval(first - second))
+    assert (kl.over, kl.test) == ("seeds and items", "paired t over seeds and items")
+    assert difference(found, "ece").over == "seeds"
+    named = difference(compare_models(human, both, test="sign-flip", rng=NOBODY), "kl")
+    assert (named.low, named.test) == (kl.low, "sign-flip")
+    assert named.p == pytest.approx(1 / 32)
 
 
 def test_arms_of_one_seed_are_compared_item_by_item() -> None:

@@ -90,7 +90,10 @@ def test_known_people_are_predicted_better_than_by_the_average() -> None:
     learnt = crowd.take(crowd.item < 200, Step("take"))
     asked = crowd.take(crowd.item >= 200, Step("take"))
     offsets = fit_offsets(beliefs, learnt)
-    predictions = {"each": offsets.predict(beliefs, asked), "average": beliefs}
+    predictions: dict[str, LabelSet | CrowdLabels] = {
+        "each": offsets.predict(beliefs, asked),
+        "average": beliefs,
+    }
     rng = np.random.default_rng(0)
     rows = score_people(asked, predictions, metrics=["person_log_loss"], rng=rng)
     loss = {row.arm: row.value for row in rows}

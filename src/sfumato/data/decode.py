@@ -23,8 +23,7 @@ import polars as pl
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sfumato.data.images import FeatureSet, ImageSet
-from sfumato.data.own import fill_splits
+from sfumato.data.images import FeatureSet, ImageSet, fill_splits
 from sfumato.data.registry import (
     DATASETS,
     Dataset,

@@ -17,9 +17,8 @@ from sfumato.data.registry import Dataset, TextsRecord
 from sfumato.errors import DataError
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
-from sfumato.judgments.formats import read
+from sfumato.judgments.formats import joined_classes, read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.spelling import joined_classes
 from sfumato.judgments.judgments import Judgments, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet, hard_labels

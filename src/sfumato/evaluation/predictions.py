@@ -23,9 +23,10 @@ from scipy.special import softmax
 from sfumato.errors import DataError, UnknownName
 from sfumato.frames import TABLES, is_table, to_frame
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.labels.rounding import Digits, normalise
 from sfumato.labels.tables import (
+    Digits,
     NoClasses,
+    normalise,
     read_arrays,
     read_choices,
     read_frame,

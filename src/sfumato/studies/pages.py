@@ -35,18 +35,18 @@ from sfumato.reporting.text import (
     contrasts,
     count,
     paired_words,
+    pairing_of,
     references,
     spelt,
     verdict,
     with_ends,
 )
 from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import KINDS, VERDICTS, JudgedClaim, counts_text, found_text
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.sections import audit, judges, mixed_answers, trained, worlds
 from sfumato.studies.study import Study
-from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
 
 SectionMaker = Callable[[RunFolder], Section | None]
 
@@ -95,6 +95,7 @@ SECTIONS: dict[str, SectionMaker] = {
     "softness": trained.softness,
     "ladder": trained.ladder,
     "scores": trained.scores,
+    "people": trained.people,
     "robustness": audit.robustness,
     "calibration": audit.calibration,
     "modes": audit.modes,
@@ -331,7 +332,8 @@ def _labels_file(run: RunFolder) -> Path:
 
 
 def _origin(run: RunFolder, rows: Sequence[Estimate]) -> Origin:
-    return Origin(meaning_of(rows), provenance_of(rows[:1]), path=_path(run), rows=ROWS)
+    meaning = (*meaning_of(rows), *pairing_of(rows))
+    return Origin(meaning, provenance_of(rows[:1]), path=_path(run), rows=ROWS)
 
 
 def _path(run: RunFolder) -> tuple[str, ...]:

@@ -15,11 +15,13 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import (
     NoAnswers,
     ReadOptions,
+    choices_of,
     judgments_of_choices,
     read_csv_rows,
+    refuse_second_labels,
     tidy_ids,
+    whole_file,
 )
-from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.provenance import Provenance, Step, fingerprint_file

@@ -1,16 +1,27 @@
 """How well the answer of each person is predicted by an offset of theirs on top of a network."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sfumato.errors import DataError
 from sfumato.evaluation.people import person_metrics, person_trial
-from sfumato.evaluation.trials import ArmTrials
-from sfumato.labels.labelset import CrowdLabels
+from sfumato.evaluation.trials import ArmTrials, score_arm
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.people import PersonOffsets
 from sfumato.scores import Estimate
-from sfumato.studies.data import OFFSETS, PEOPLE, Findings, Predictions, StudyData, TrainingRun
+from sfumato.studies.data import (
+    CONSTANT,
+    OFFSETS,
+    PEOPLE,
+    Findings,
+    Predictions,
+    StudyData,
+    TrainingRun,
+    venues,
+    whole_seeds,
+)
 from sfumato.studies.measures.trained import trial_estimates
-from sfumato.studies.measures.trials import venues, whole_seeds
 
 
 def people(data: StudyData, predictions: Predictions) -> Findings:
@@ -40,7 +51,28 @@ def people(data: StudyData, predictions: Predictions) -> Findings:
             if trials:
                 arms[arm] = ArmTrials(arm, trials)
         found += trial_estimates(data.study, arms, venue, rng)
+        if venue.network == data.study.networks[0] and arms:
+            found += _of_constant(data, predictions, venue.part, metrics, rng)
     return Findings(found)
+
+
+def _of_constant(
+    data: StudyData,
+    predictions: Predictions,
+    part: str,
+    metrics: list[str],
+    rng: np.random.Generator,
+) -> list[Estimate]:
+    """What everybody is expected to say by the mean label of the items that were learnt."""
+    from sfumato.learn.targets import judgments_on
+
+    run = next(run for run in predictions.runs if any(test.part == part for test in run.tests))
+    items = run.test(part).items
+    mean = data.people.take(run.split.train).probs.mean(axis=0)
+    model = LabelSet(items, data.people.classes, np.tile(mean, (len(items), 1)))
+    trial = person_trial(CONSTANT, judgments_on(data.crowds[PEOPLE], items), model, metrics)
+    rows = score_arm(ArmTrials(CONSTANT, {0: [trial]}), rng=rng, draws=data.study.draws)
+    return [replace(row, part=part, seeds=()) for row in rows]
 
 
 def _answers(crowd: CrowdLabels, run: TrainingRun, part: str) -> tuple[CrowdLabels, CrowdLabels]:

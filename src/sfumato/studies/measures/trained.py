@@ -18,8 +18,9 @@ from sfumato.evaluation.trials import (
     ArmTrials,
     MetricRows,
     Trial,
+    added_influence,
     compare_arms,
-    paired_over_seeds,
+    paired,
     score_arm,
     steps_behind,
     value_of,
@@ -37,9 +38,9 @@ from sfumato.labels.signals import (
 )
 from sfumato.provenance import is_simulated, to_json
 from sfumato.scores import Estimate, metric_words, source_text, with_interval
-from sfumato.studies.arms import arm_words
 from sfumato.studies.data import (
     CLEAN,
+    CONSTANT,
     ORIGINAL,
     Condition,
     Findings,
@@ -47,18 +48,16 @@ from sfumato.studies.data import (
     StudyData,
     Target,
     TrainingRun,
-    conditions,
-)
-from sfumato.studies.measures.trials import (
     Venue,
     arm_trials,
+    conditions,
     every_pair,
     pairs,
     venues,
     whole_seeds,
 )
 from sfumato.studies.study import Study
-from sfumato.studies.trainings import first_targets
+from sfumato.studies.trainings import arm_words, first_targets
 
 SPOILT = ("accuracy", "cross_entropy")
 """What is measured of attacked and corrupted items."""
@@ -173,7 +172,10 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
 
 
 def constant(data: StudyData, predictions: Predictions) -> Findings:
-    """Cross-entropy of giving every item the mean label of those that were learnt."""
+    """Cross-entropy of giving every item the mean label of those that were learnt.
+
+    Distances that the study measures are told of it too, as of an arm.
+    """
     if not predictions.runs:
         return Findings()
     rng = np.random.default_rng(data.study.seed)
@@ -186,17 +188,18 @@ def constant(data: StudyData, predictions: Predictions) -> Findings:
             continue
         mean = data.labels[against].take(learnt[part]).probs.mean(axis=0)
         model = LabelSet(human.items, human.classes, np.tile(mean, (len(human), 1)))
+        also = [name for name in ("manhattan", "wasserstein") if name in data.study.metrics]
         rows = score_model(
-            human, model, metrics=("cross_entropy",), rng=rng, draws=data.study.draws
+            human, model, metrics=("cross_entropy", *also), rng=rng, draws=data.study.draws
         )
-        found += [
-            replace(
-                row, metric="constant_predictor", part=part, against=against,
-                source=source_text(labels=human.provenance),
-            )
-            for row in rows
-            if (row.metric, row.against) == ("cross_entropy", "people")
-        ]  # fmt: skip
+        as_reference = {"cross_entropy": ("constant_predictor", "")}
+        for row in rows:
+            if row.against == "people" and row.metric in ("cross_entropy", *also):
+                metric, arm = as_reference.get(row.metric, (row.metric, CONSTANT))
+                source = source_text(labels=human.provenance)
+                found.append(
+                    replace(row, metric=metric, arm=arm, part=part, against=against, source=source)
+                )
     return Findings(found)
 
 
@@ -221,8 +224,9 @@ def _together(sets: Sequence[LabelSet]) -> LabelSet:
     rows = {
         item: row for labels in sets for item, row in zip(labels.items, labels.probs, strict=True)
     }
+    first, probs = sets[0], np.stack(list(rows.values()))
     return LabelSet(
-        tuple(rows), sets[0].classes, np.stack(list(rows.values())), provenance=sets[0].provenance
+        tuple(rows), first.classes, probs, provenance=first.provenance, values=first.values
     )
 
 
@@ -393,7 +397,7 @@ def tracking_table(answers: Judgments, labels: LabelSet, reference: LabelSet) ->
 
 
 # Whether gaps between arms grow, reach a level or are won: what is told beyond the scores. All of
-# it is paired by seed: both arms had the same items, first weights and order.
+# it is paired by seed and item: both arms had the same items, first weights and order.
 
 RATIO = "cross_entropy_ratio"
 """First arm's cross-entropy as a share of the second's (S0-44: −29 % near, −38 % far)."""
@@ -431,11 +435,12 @@ def level_name(level: float) -> str:
 
 
 def ladder(data: StudyData, predictions: Predictions) -> Findings:
-    """The gap at the far end of each ladder minus that at the near end, paired by seed (S0-44).
+    """The gap at the far end of each ladder minus that at the near end, paired (S0-44).
 
     Steps that were not tested are left out; a ladder of one step has no growth.
     """
     tested = {(venue.against, venue.network): venue for venue in venues(data, predictions)}
+    both_ways = data.study.interval == "seeds and items"
     found: list[Estimate] = []
     for steps in data.study.ladders:
         for network in data.study.networks:
@@ -449,7 +454,7 @@ def ladder(data: StudyData, predictions: Predictions) -> Findings:
             rows: list[Estimate] = []
             for first, second in pairs(data.study, [arm for arm in near if arm in far]):
                 ends = (near[first], near[second]), (far[first], far[second])
-                rows += [*_growth_rows(*ends), *_ratio_rows(*ends)]
+                rows += [*_growth_rows(*ends, both_ways=both_ways), *_ratio_rows(*ends)]
                 if data.study.pairs == "all":  # a ratio says another thing the other way round
                     rows += _ratio_rows(*(end[::-1] for end in ends))
             found += [replace(one, network=network, against=growth(known)) for one in rows]
@@ -457,16 +462,15 @@ def ladder(data: StudyData, predictions: Predictions) -> Findings:
 
 
 def _growth_rows(
-    near: tuple[ArmTrials, ArmTrials], far: tuple[ArmTrials, ArmTrials]
+    near: tuple[ArmTrials, ArmTrials], far: tuple[ArmTrials, ArmTrials], *, both_ways: bool
 ) -> Iterator[Estimate]:
-    """The growth of the difference by both metrics."""
+    """The growth of the difference by both metrics, ``both_ways`` over seeds and items."""
     mine, theirs = zip(near, far, strict=True)
     for at, metric in enumerate(BY_TRAINING):
-        apart = {
-            seed: (far_first - far_second) - (first - second)
-            for seed, (first, second, far_first, far_second) in _by_seed((*near, *far), at)
-        }
-        yield from _paired(metric, (near[0].arm, near[1].arm), mine, theirs, at, apart)
+        sides, signs = (*far, *near), (1, -1, -1, 1)
+        apart = _sums_by_seed(sides, signs, at)
+        influence = added_influence(sides, signs, apart, "all", at) if both_ways else None
+        yield from _paired(metric, (near[0].arm, near[1].arm), mine, theirs, at, apart, influence)
 
 
 def _ratio_rows(
@@ -483,11 +487,12 @@ def _ratio_rows(
 
 
 def gains(data: StudyData, predictions: Predictions) -> Findings:
-    """The gap of one pair of arms minus that of another, paired by seed, by every metric.
+    """The gap of one pair of arms minus that of another, paired, by every metric.
 
     Pairs of which an arm was not trained are left out.
     """
     metrics = data.study.metrics or usual_metrics(data.people)
+    both_ways = data.study.interval == "seeds and items"
     found: list[Estimate] = []
     for venue in venues(data, predictions) if data.study.gains else ():
         arms = arm_trials(data, predictions, venue, metrics)
@@ -496,14 +501,13 @@ def gains(data: StudyData, predictions: Predictions) -> Findings:
                 continue
             mine, theirs = ([arms[arm] for arm in pair] for pair in both)
             names = (gap_name(both[0]), gap_name(both[1]))
+            sides, signs = (*mine, *theirs), (1, -1, -1, 1)
             for at, metric in enumerate(metrics):
-                apart = {
-                    seed: (one - two) - (three - four)
-                    for seed, (one, two, three, four) in _by_seed((*mine, *theirs), at)
-                }
+                apart = _sums_by_seed(sides, signs, at)
+                influence = added_influence(sides, signs, apart, "all", at) if both_ways else None
                 found += [
                     replace(one, part=venue.part, network=venue.network, against=venue.against)
-                    for one in _paired(metric, names, mine, theirs, at, apart)
+                    for one in _paired(metric, names, mine, theirs, at, apart, influence)
                 ]
     return Findings(found)
 
@@ -516,6 +520,14 @@ def _by_seed(sides: Sequence[ArmTrials], at: int) -> Iterator[tuple[int, tuple[f
             yield seed, tuple(value[seed] for value in values)
 
 
+def _sums_by_seed(sides: Sequence[ArmTrials], signs: Sequence[int], at: int) -> dict[int, float]:
+    """The signed sum of all sides, for every seed that each of them has."""
+    return {
+        seed: sum(sign * value for sign, value in zip(signs, values, strict=True))
+        for seed, values in _by_seed(sides, at)
+    }
+
+
 def _paired(
     metric: str,
     names: tuple[str, str],
@@ -523,6 +535,7 @@ def _paired(
     theirs: Sequence[ArmTrials],
     at: int,
     apart: Mapping[int, float],
+    influence: NDArray[np.float64] | None = None,
 ) -> Iterator[Estimate]:
     """What is apart by seed as one estimate; none without a common seed."""
     if not apart:
@@ -541,7 +554,7 @@ def _paired(
             second=to_json(steps_behind([model for side in theirs for model in side.models])),
         ),
     )
-    yield paired_over_seeds(blank, apart, rng=np.random.default_rng(0))
+    yield paired(blank, apart, influence, rng=np.random.default_rng(0))
 
 
 def levels(data: StudyData, predictions: Predictions) -> Findings:

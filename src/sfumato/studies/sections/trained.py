@@ -6,6 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
+from sfumato.evaluation.people import PERSON_METRICS
 from sfumato.reporting.draw import Drawing
 from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
@@ -14,14 +15,13 @@ from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Origin, Section, Table, score_table
 from sfumato.reporting.text import BOTH, condition_words, number, with_ends
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.data import ORIGINAL, PEOPLE
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import JudgedClaim, counts_text, found_text
+from sfumato.studies.data import ORIGINAL, PEOPLE, RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.study import Arm, StudyCurve
-from sfumato.studies.verdicts import counts_text
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
+DISTRIBUTION = ("cross_entropy", "manhattan", "wasserstein")
 TABLED = (*DRAWN, "kl", "brier")
 PAIRED = ("cross_entropy", "accuracy", "rms_calibration")
 SHOWN = ("cross_entropy", "accuracy")
@@ -89,10 +89,28 @@ def scores(run: RunFolder) -> Section | None:
         return None
     text = (
         "All scores are on items that no network was trained on and no epoch was chosen on, unless "
-        "a test says otherwise. Differences are paired by seed. All numbers are in "
-        "estimates.parquet."
+        "a test says otherwise. Differences are paired by seed and, where a metric is "
+        "a mean over items, by item. All numbers are in estimates.parquet."
     )
     return Section("How close to people and to labels", text, tuple(blocks))
+
+
+def people(run: RunFolder) -> Section | None:
+    """The distribution beside what is expected of each person, as shared tasks tell them."""
+    told = clean(run.estimates.scores)
+    if not len(told.filter(metric=tuple(PERSON_METRICS))):
+        return None
+    rows = list(told.filter(metric=(*PERSON_METRICS, *DISTRIBUTION), against=PEOPLE))
+    rows.sort(key=lambda one: (one.part, one.network, one.arm))
+    table = score_table(
+        rows, rows=("part", "network", "arm"), columns="metric", title="Distributions and people"
+    )
+    text = (
+        "Of each person the answer about an item is expected by an offset of theirs on top of the "
+        "network, which was learnt from their answers about other items. The log-loss of single "
+        "answers without any offset is the cross-entropy."
+    )
+    return Section("Each person", text, (table,))
 
 
 def _drawn_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Block]:
