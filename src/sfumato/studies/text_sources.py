@@ -31,6 +31,8 @@ from sfumato.studies.study import Study
 NOT_FOR_TEXTS = (
     "Attacks, corruptions, near duplicates and pictures do not apply: the items are texts."
 )
+SYNTHETIC = "roberta-base"
+"""The stored model whose beliefs about all pairs of ChaosNLI may be learnt as labels."""
 ON_A_SCALE = ("Paraphrase",)
 """Sets of LeWiDi whose classes are points of a scale."""
 PARTS = {"train": "train", "dev": "validation", "test": "test"}
@@ -82,9 +84,23 @@ def _about_class(judgments: Judgments, name: str) -> Judgments:
 def load_chaosnli(study: Study, folder: Path | None) -> StudyData:
     """Pairs of sentences with 100 votes each, former labels and stored predictions."""
     found = load_texts("chaosnli", None, needed_folder(folder, "ChaosNLI"))
-    assert found.items is not None
-    data = judged_texts(study, found.items, found.judgments, found.original)
-    return replace(data, predictions=found.predictions)
+    texts, synthetic = found.items, found.predictions[SYNTHETIC]
+    assert texts is not None
+    if SYNTHETIC not in study.label_names:
+        data = judged_texts(study, texts, found.judgments, found.original)
+        return replace(data, predictions=found.predictions)
+    believed = set(synthetic.items)
+    shown = texts.take([item for item in texts.ids if item in believed])
+    data = judged_texts(study, shown, found.judgments, found.original)
+    without = (
+        f"{len(texts) - len(shown)} of {len(texts):,} pairs are left out: {SYNTHETIC} was not "
+    )
+    return replace(
+        data,
+        predictions=found.predictions,
+        labels={**data.labels, SYNTHETIC: synthetic.take(data.people.items)},
+        missing=(*data.missing, f"{without}asked about them."),
+    )
 
 
 def load_own_texts(
