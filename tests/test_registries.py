@@ -33,7 +33,7 @@ from sfumato.elicit.design.presets import PRESETS, preset_study
 from sfumato.elicit.export import BESIDE, SHAPES, write_judgments
 from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS
 from sfumato.errors import DataError, SfumatoError, UnknownName
-from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
+from sfumato.evaluation.attacks import ATTACKS, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
 from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
@@ -556,8 +556,8 @@ def preset_law(name: str) -> None:
     """A study can be made of it, with rules that there are."""
     preset = PRESETS[name]
     options: dict[str, Any] = {"subset": ["cat", "dog"]} if preset.form == "top-class" else {}
-    classes = () if preset.form in ("pairs", "triplets") else CLASSES
-    study = preset_study(name, classes, options=options)
+    asked = {"pairs": 0, "triplets": 0, "preference": 0, "three-point": 2}.get(preset.form)
+    study = preset_study(name, CLASSES[:asked], options=options)
     assert (study.preset, study.form) == (name, preset.form)
     assert set(preset.rules) <= RULES.keys()
     assert preset.title and preset.wording
@@ -729,7 +729,12 @@ REGISTRIES: dict[str, Registry] = {
         seed_test_law,
         lambda name: paired(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
     ),
-    "attack": Registry(ATTACKS, attack_law, attack_named, lambda entry: entry.note),
+    "attack": Registry(
+        ATTACKS,
+        attack_law,
+        lambda name: find(ATTACKS, name, what="attack"),
+        lambda entry: entry.note,
+    ),
     "corruption": Registry(
         CORRUPTIONS,
         corruption_law,

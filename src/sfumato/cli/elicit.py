@@ -71,6 +71,24 @@ Comparisons = Annotated[
     Path | None,
     typer.Option("--comparisons", help="CSV first,second (pairs) or item,first,second."),
 ]
+Groups = Annotated[
+    Path | None,
+    typer.Option("--groups", help="CSV class,group: classes that stand together in lists."),
+]
+Drawn = Annotated[
+    int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
+]
+PerItem = Annotated[
+    int | None, typer.Option("--per-item", help="How many people answer about an item.")
+]
+Experts = Annotated[
+    int | None,
+    typer.Option("--experts", min=2, help="So many people you know all answer about all."),
+]
+WhoseView = Annotated[
+    str | None, typer.Option("--whose", help="Whose view is asked for: own or others.")
+]
+Then = Annotated[str | None, typer.Option("--then", help="Begin at once to preview or serve it.")]
 Mixes = Annotated[
     Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
 ]
@@ -109,29 +127,19 @@ def new(
     practice: Practice = None,
     comparisons: Comparisons = None,
     mixes: Mixes = None,
-    count: Annotated[
-        int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
-    ] = None,
-    per_item: Annotated[
-        int | None, typer.Option("--per-item", help="How many people answer about an item.")
-    ] = None,
+    groups: Groups = None,
+    count: Drawn = None,
+    per_item: PerItem = None,
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
-    experts: Annotated[
-        int | None,
-        typer.Option("--experts", min=2, help="So many people you know all answer about all."),
-    ] = None,
+    experts: Experts = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
-    whose: Annotated[
-        str | None, typer.Option("--whose", help="Whose view is asked for: own or others.")
-    ] = None,
+    whose: WhoseView = None,
     assign: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
     ] = None,
-    then: Annotated[
-        str | None, typer.Option("--then", help="Begin at once to preview or serve it.")
-    ] = None,
+    then: Then = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
     database: Address = None,
     seed: given.Seed = 0,
@@ -159,6 +167,10 @@ def new(
         from sfumato.judgments.formats.reading import read_classes
 
         changes["classes"] = read_classes(classes)
+    if groups is not None:
+        from sfumato.elicit.making.tables import read_groups
+
+        changes["groups"] = read_groups(groups, changes.get("classes", ()))
     preset = question or changes.get("preset")
     changes.pop("preset", None)
     shown = _read_texts(texts, item, text) if texts else images

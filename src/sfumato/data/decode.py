@@ -31,7 +31,7 @@ from sfumato.data.registry import (
     data_folder,
     find_dataset,
 )
-from sfumato.data.texts import TextSet, Wanted, decode_texts
+from sfumato.data.texts import TextSet, TextsPart, decode_texts
 from sfumato.errors import DataError
 from sfumato.items.pictures import decode_picture
 from sfumato.judgments.formats import Readable, read
@@ -114,7 +114,7 @@ def load_set(
         raise DataError(f"{name} holds no images; leave `{next(iter(options))}` out.")
     if dataset.texts is not None:
         chosen = _choose(dataset.texts.parts, part, what=f"part of {name}")
-        return decode_texts(Wanted(dataset, dataset.texts, chosen, folder))
+        return decode_texts(TextsPart(dataset, dataset.texts, chosen, folder))
     if dataset.features:
         return load_features(name, _choose(dataset.features, part, what=f"part of {name}"), folder)
     return load_judgments(name, part, folder)
@@ -266,9 +266,13 @@ class _Wanted:
         )
 
 
+WHOLE = "all"
+"""The part that is loaded if none is named."""
+
+
 def _choose(table: Mapping[str, object], part: str | None, *, what: str) -> str:
-    if part is None and len(table) == 1:
-        return next(iter(table))
+    if part is None and (len(table) == 1 or WHOLE in table):
+        return WHOLE if WHOLE in table else next(iter(table))
     if part is None and table:
         raise DataError(f"There is more than one {what}; name one of {', '.join(table)}.")
     find(table, part or "", what=what)

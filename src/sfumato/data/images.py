@@ -1,4 +1,4 @@
-"""Hold pictures, or features computed from them, with ids, original labels, classes and splits.
+"""Hold pictures, of a dataset or one's own, or features, with ids, labels, classes and splits.
 
 ``ImageSet`` and ``FeatureSet`` are frozen and checked when made: every item has its own id,
 one label within the classes and the name of the split it belongs to. ``remap`` turns a labelled

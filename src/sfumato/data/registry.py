@@ -1,4 +1,4 @@
-"""Turn the name of a dataset into what ``datasets.toml`` says of it and where its files are."""
+"""Turn the name of a dataset into what ``datasets.toml`` says of it and its files, fetched."""
 
 import gzip
 import hashlib

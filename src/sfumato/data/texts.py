@@ -60,7 +60,7 @@ class TextSet(ShortRepr):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TextsPart:
     """Which part of a dataset is to be decoded."""
 
     dataset: Dataset
@@ -86,7 +86,7 @@ class Wanted:
         return replace(load_items(rows), provenance=self.provenance)
 
 
-def decode_texts(wanted: Wanted) -> TextSet:
+def decode_texts(wanted: TextsPart) -> TextSet:
     """A part of a dataset, with its licence and citation."""
     found = TEXT_DECODERS[wanted.record.kind](wanted)
     dataset = wanted.dataset
@@ -95,7 +95,7 @@ def decode_texts(wanted: Wanted) -> TextSet:
     return replace(found, name=name, licence=dataset.licence, source=dataset.source)
 
 
-def _decode_lewidi(wanted: Wanted) -> TextSet:
+def _decode_lewidi(wanted: TextsPart) -> TextSet:
     """Records by item, one file per split; an item is called by its split and its number there."""
     answers, texts, rows, split = {}, {}, {}, {}
     for path in wanted.paths:
@@ -136,7 +136,7 @@ def _joined(parts: Mapping[str, Judgments], rename: Mapping[str, str]) -> Judgme
     return joined_classes(judgments, ReadOptions(rename=dict(rename)))
 
 
-def _published(rows: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> LabelSet | None:
+def _published(rows: Mapping[str, Mapping[str, Any]], wanted: TextsPart) -> LabelSet | None:
     """Published shares, rounded as they are, brought to sums of one; None for shares by class."""
     if any(isinstance(share, Mapping) for row in rows.values() for share in row.values()):
         return None
@@ -148,7 +148,7 @@ def _published(rows: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> LabelSe
     )  # fmt: skip
 
 
-def _decode_chaosnli(wanted: Wanted) -> TextSet:
+def _decode_chaosnli(wanted: TextsPart) -> TextSet:
     """About 100 votes an item without names; beside it what published models believe."""
     stored = [path for path in wanted.paths if path.name.startswith("pred_")]
     answers = [path for path in wanted.paths if path not in stored]
@@ -201,7 +201,7 @@ def _stored_predictions(
     }
 
 
-def _decode_judge_bench(wanted: Wanted) -> TextSet:
+def _decode_judge_bench(wanted: TextsPart) -> TextSet:
     """JUDGE-BENCH's form: one list of answers an item, nobody's name."""
     (path,) = wanted.paths
     held = _json(path)
@@ -226,22 +226,29 @@ def _decode_judge_bench(wanted: Wanted) -> TextSet:
     )
 
 
-def _decode_varierr(wanted: Wanted) -> TextSet:
-    """The labels of each person in the first round; who was unsure gave none."""
+def _decode_varierr(wanted: TextsPart) -> TextSet:
+    """The labels of each person in the first round; who was unsure gave none.
+
+    Of both rounds, the second is a second look: the labels of which a person still found one of
+    their own reasons to make sense.
+    """
     (path,) = wanted.paths
     records = [json.loads(line) for line in _lines(path)]
     classes = tuple(INFERENCE.values())
-    sets: dict[tuple[str, str], list[str]] = {}
+    sets: dict[tuple[str, str, str], list[str]] = {}
+    views = ("first", "repeat") if wanted.part == "both rounds" else ("first",)
     for record in records:
         for name in classes:
             for each in record[name]:
-                chosen = sets.setdefault((record["id"], str(each["annotator"])), [])
-                chosen += [name] if name not in chosen else []
+                for view in views:
+                    chosen = sets.setdefault((record["id"], str(each["annotator"]), view), [])
+                    if name not in chosen and (view == "first" or _stands_by(each)):
+                        chosen.append(name)
     judgments = judgments_from(
         ask("likely-set", classes),
         pl.DataFrame(
-            [(item, person, json.dumps(chosen)) for (item, person), chosen in sets.items()],
-            schema=["item", "annotator", "answer"],
+            [(*key, json.dumps(chosen)) for key, chosen in sets.items()],
+            schema=["item", "annotator", "view", "answer"],
             orient="row",
         ),
         file=path.name,
@@ -252,7 +259,15 @@ def _decode_varierr(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, wanted.texts(texts))
 
 
-def _decode_judges(wanted: Wanted) -> TextSet:
+def _stands_by(reason: Mapping[str, Any]) -> bool:
+    """Whether the author of a reason found it to make sense in the second round."""
+    return any(
+        each["annotator"] == reason["annotator"] and each["makes_sense"]
+        for each in reason["judgments"]
+    )
+
+
+def _decode_judges(wanted: TextsPart) -> TextSet:
     """AltTest's folder: people and language models who answered the same questions."""
     people, models, *prompts = wanted.paths
     judgments = _judgments(read(people))
@@ -277,7 +292,7 @@ def _decode_judges(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, items, predictions=predictions)
 
 
-def _decode_aggrecat(wanted: Wanted) -> TextSet:
+def _decode_aggrecat(wanted: TextsPart) -> TextSet:
     """Experts' best estimate of the probability that a claim replicates, in one round."""
     ratings, outcomes = wanted.paths
     table = pl.read_csv(ratings, infer_schema=False).filter(
@@ -301,7 +316,7 @@ def _decode_aggrecat(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, None, original=original)
 
 
-TEXT_DECODERS: dict[str, Callable[[Wanted], TextSet]] = {
+TEXT_DECODERS: dict[str, Callable[[TextsPart], TextSet]] = {
     "aggrecat": _decode_aggrecat,
     "chaosnli": _decode_chaosnli,
     "judge-bench": _decode_judge_bench,

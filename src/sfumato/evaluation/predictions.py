@@ -142,13 +142,6 @@ def load_original(
     return LabelSet(found.items, tuple(classes), probs, found.weight, found.provenance)
 
 
-def read_original(
-    path: Path, *, classes: Sequence[str], unnamed: Sequence[str] | None = None
-) -> LabelSet:
-    """Original labels of a file: class numbers in an array, class names in a table, or rows."""
-    return load_original(path, name=path.name, classes=classes, unnamed=unnamed)
-
-
 def require_same_classes(name: str, model: LabelSet, classes: Sequence[str]) -> None:
     """Refuse predictions over other classes than those of the labels."""
     odd = sorted({*model.classes} ^ {*classes})

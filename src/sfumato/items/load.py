@@ -1,4 +1,4 @@
-"""Turn folders, archives, arrays and tables into ``Items``."""
+"""Turn folders, archives, arrays and tables into ``Items``; texts and vectors into what is kept."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Answers about pairs and triples of items: how similar, which is closer, which is better."""
+"""Answers about pairs and triples of items, and about mixes: how similar, which, how much."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Questions as data: what is asked of one person about one item, in which words.
+"""Questions as data: what is asked about one item, in which words, and what answers state.
 
 A question has a kind (the form of its answer), the classes it is about, its wording, its
 options and a version, and is stored beside the answers. ``QUESTIONS`` holds a preset for

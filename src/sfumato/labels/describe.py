@@ -33,6 +33,7 @@ from sfumato.labels.agreement import (
 )
 from sfumato.labels.build import DEFAULT_RECIPE, build_units
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.second_looks import second_looks
 from sfumato.labels.signals import (
     concentration,
     entropy,
@@ -78,6 +79,7 @@ def describe(
         "times": _times(chosen),
         "accuracy": _accuracy(chosen),
         "repeats": _repeats(judgments, recipe, rng),
+        "second_looks": second_looks(judgments, rng=np.random.default_rng(0)),
         "agreement": _agreement(crowd, rng),
         "labels": _labels(chosen, crowd, recipe),
         "oddities": _oddities(judgments),

@@ -79,16 +79,6 @@ def loss_and_gradient(scores: Scores, rows: SoftRows) -> tuple[float, Scores]:
     return float(each @ rows.weight), probs
 
 
-def diagonal_hessian(scores: Scores, rows: SoftRows) -> Scores:
-    """The second derivative of ``loss`` by each score; negative in places where mass is open."""
-    probs = softmax(scores)
-    second: Scores = rows.total[:, None] * probs * (1 - probs)
-    if rows.open is not None and rows.open_mass is not None:
-        inside = within(scores, rows.open)
-        second -= rows.open_mass[:, None] * inside * (1 - inside)
-    return second * rows.weight[:, None]
-
-
 def softmax(scores: Scores) -> Scores:
     """Probabilities of scores, row by row; made in one new array."""
     return _softmax(scores)[0]

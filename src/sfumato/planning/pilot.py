@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.question import Kind, Question
-from sfumato.labels.build import build
+from sfumato.judgments.question import Question
+from sfumato.labels.build import DEFAULT_RECIPE, build
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.planning.cost import FORM_OF_QUESTION, Cost, Middle, kept_classes, measured_cost
 from sfumato.planning.information import FEWEST, Options, constraints, noisy
@@ -38,23 +38,10 @@ Array = NDArray[np.float64]
 How = Literal["ratings", "agreement", "repeats"]
 """What an error rate comes from."""
 
-RECIPE_OF_QUESTION: dict[Kind, str] = {
-    "choose-one": "votes",
+RECIPE_OF_QUESTION: dict[str, str] = {
+    **DEFAULT_RECIPE,
     "top-two": "top2-uniform",
-    "sliders": "sliders",
-    "typicality": "typicality",
-    "yes-no-unsure": "yes-unsure-weighted",
-    "top-class": "sliders",
-    "sparse": "sliders",
-    "likely-set": "likely-set",
-    "ranking": "ranking",
-    "confidence": "confidence",
-    "distribution": "sliders",
-    "rating": "votes",
-    "number": "between-points",
     "multi-label": "yes-unsure-weighted",
-    "three-point": "three-point",
-    "own-and-others": "votes",
 }
 """How answers of a pilot are read as numbers that order the classes."""
 

@@ -1,4 +1,4 @@
-"""Turn a dataset or one's own pictures into a folder of synthetic ambiguous images (S4-28)."""
+"""Turn pictures into a folder of ambiguous (S4-28) or mixed ones, for people and for networks."""
 
 import json
 from collections.abc import Callable

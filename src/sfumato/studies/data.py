@@ -68,6 +68,8 @@ class JudgedSet:
     """Where the scale of people ends at the latest."""
     clusters: Mapping[str, str] | None = None
     """Items that belong together, such as questions about one picture."""
+    seconds: float | None = None
+    """What one answer of the judges took, where it is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +282,12 @@ class TrainingRun:
     def history(self) -> list[dict[str, float]]:
         """One row per epoch."""
         return self.result.scores["history"] if isinstance(self.result, FinishedCell) else []
+
+    @property
+    def training(self) -> dict[str, float]:
+        """How well it knows its own training items at the end."""
+        known = self.result.scores if isinstance(self.result, FinishedCell) else {}
+        return dict(known.get("training", {}))
 
     def test(self, part: str) -> TestSet:
         """The test of that name."""

@@ -1,4 +1,4 @@
-"""Turn a study and its data into trainings: splits, tests, targets, and the cells of a sweep."""
+"""Turn a study and its data into trainings: arms, splits, tests, targets, cells of a sweep."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

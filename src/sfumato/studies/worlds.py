@@ -1,4 +1,4 @@
-"""Turn a study of simulated worlds into cells of a sweep, and finished cells into tables (paper 2).
+"""Turn a study of simulated worlds into cells of a sweep, tables, and findings (paper 2).
 
 A cell holds several small worlds, so that starting and keeping it costs little beside its work,
 and worlds of one seed only, so that more seeds in a second run leave the first ones as they are.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
+from sfumato.elicit.design.places import DATABASE, IMAGES, LOGO, SETTINGS, new_key, write_key
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
 from sfumato.elicit.design.study import ElicitStudy, Form, ask_experts, write_study
 from sfumato.elicit.making import stimuli as build
@@ -29,6 +29,7 @@ from sfumato.elicit.making.pictures import (
     mix,
     open_images,
     read_texts,
+    write_logo,
     write_pictures,
 )
 from sfumato.elicit.making.stimuli import fit_study
@@ -52,7 +53,19 @@ from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
 
 CHECKABLE: frozenset[Form] = frozenset(
-    {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
+    {
+        "choose-one",
+        "top-two",
+        "sliders",
+        "yes-no-unsure",
+        "top-class",
+        "sparse",
+        "likely-set",
+        "ranking",
+        "confidence",
+        "distribution",
+        "rating",
+    }
 )
 """Forms whose answers can be compared with a known class."""
 
@@ -122,9 +135,13 @@ def new_study(
     with opened as sources, _made_whole(folder) as place:
         stimuli, pictures = _stimuli(study, protocol, sources, given, key=key, rng=rng)
         study = fit_study(study, stimuli, changes.get("layout", {}))
+        if study.page.logo:
+            write_logo(Path(study.page.logo), place)
+            page = study.page.model_copy(update={"logo": LOGO})
+            study = study.model_copy(update={"page": page})
         write_study(study, place / SETTINGS)
         write_key(place, key)
-        written = write_pictures(place / IMAGES, pictures, advance)
+        written = write_pictures(place / IMAGES, pictures, advance, pixels=study.page.pixels)
         with open_database(database or f"sqlite:///{place / DATABASE}").connect() as connection:
             create_all(connection)
             fill(connection, study, written, stimuli, now=time.time(), rng=rng)
@@ -155,7 +172,9 @@ def demo_study(
         layout = {"checks_every": min(5, layout["trials_per_person"]), **layout}
     if form == "top-class":
         changes.setdefault("options", {"subset": list(classes[:3])})
-    if form not in ("pairs", "triplets"):
+    if form == "three-point":
+        changes["classes"] = (classes[0], f"not {classes[0]}")
+    elif form not in ("pairs", "triplets", "preference"):
         changes["classes"] = classes
         tables["labels"] = {item: labels[item] for item in items}
     return new_study(

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from sfumato.elicit.design.places import LOGO
 from sfumato.elicit.design.study import write_private
 from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
@@ -50,6 +51,9 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 SMALLEST = 160
 """Pixels; what is smaller is upsampled once, for everybody alike (S2-06)."""
 LARGEST = 1280
+LOGO_PIXELS = 160
+Pixels = Literal["smooth", "sharp"]
+"""How small images are enlarged: with Lanczos, or every pixel as a square."""
 MOST_PIXELS = 50_000_000
 MOST_BYTES = 64_000_000
 MOST_LETTERS = 20_000
@@ -121,10 +125,12 @@ def read_texts(items: Items) -> dict[str, TextSource]:
     return found
 
 
-def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
+def write_picture(
+    image: Image.Image, folder: Path, name: str, *, pixels: Pixels = "smooth"
+) -> Picture:
     """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
     photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
-    shown = _sized(image)
+    shown = _sized(image, pixels)
     ending = "jpg" if photograph else "png"
     written = BytesIO()
     if photograph:
@@ -138,7 +144,9 @@ def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
     return Picture(name, file, *shown.size, hashlib.sha256(content).hexdigest())
 
 
-def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) -> list[Picture]:
+def write_pictures(
+    folder: Path, pictures: Pictures, advance: Advance | None, *, pixels: Pixels = "smooth"
+) -> list[Picture]:
     """Store all pictures in a new folder."""
     folder.mkdir()
     written: list[Picture] = []
@@ -146,7 +154,7 @@ def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) ->
 
     def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
         name, read = entry
-        return write_picture(read(), folder, name)
+        return write_picture(read(), folder, name, pixels=pixels)
 
     def note(done: Iterable[Picture]) -> None:
         for picture in done:
@@ -326,15 +334,28 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _sized(image: Image.Image) -> Image.Image:
+def _sized(image: Image.Image, pixels: Pixels) -> Image.Image:
     longer = max(image.size)
+    way = Image.Resampling.LANCZOS
     if SMALLEST <= longer <= LARGEST:
         factor = 1.0
+    elif longer < SMALLEST and pixels == "sharp":
+        factor, way = -(-SMALLEST // longer), Image.Resampling.NEAREST  # every pixel a square
     elif longer < SMALLEST:
         factor = SMALLEST / longer
     else:
         factor = LARGEST / longer
     size = (max(round(image.width * factor), 1), max(round(image.height * factor), 1))
-    plain = image.resize(size, Image.Resampling.LANCZOS) if factor != 1 else image.copy()
+    plain = image.resize(size, way) if factor != 1 else image.copy()
     plain.info = {}  # comments, profiles, places: none of them for annotators
     return plain
+
+
+def write_logo(path: Path, folder: Path) -> None:
+    """Store the picture beside the title as ``logo.png``, at most 160 pixels high."""
+    image = _decoded(_content(path), str(path))
+    image.thumbnail((4 * LOGO_PIXELS, LOGO_PIXELS), Image.Resampling.LANCZOS)
+    image.info = {}
+    written = BytesIO()
+    image.save(written, "PNG")
+    write_private(folder / LOGO, written.getvalue())

@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from sfumato.elicit.design.places import LOGO
 from sfumato.elicit.refusals import Forbidden, Unavailable, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
@@ -88,6 +89,24 @@ async def give_consent(service: Service, request: Request) -> Response:
     collection = service.collection
     text = collection.study.welcome.consent
     return as_json({"text": text, "version": collection.consent_version})
+
+
+async def give_instructions(service: Service, request: Request) -> Response:
+    """What people read before the first trial, to be read again."""
+    return as_json({"text": service.collection.study.welcome.instructions})
+
+
+async def give_look(service: Service, request: Request) -> Response:
+    """The colours of the study; a style sheet, because the page allows no style in its HTML."""
+    accent = service.collection.study.page.accent
+    return Response(f":root {{ --own: {accent}; }}\n", media_type="text/css")
+
+
+async def give_logo(service: Service, request: Request) -> Response:
+    """The picture beside the title."""
+    if not service.collection.study.page.logo:
+        raise HTTPException(404)
+    return await image_reply(service.folder.parent, {LOGO: LOGO}, LOGO)
 
 
 async def let_in(service: Service, request: Request) -> Response:

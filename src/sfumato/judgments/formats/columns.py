@@ -1,4 +1,4 @@
-"""Find out from its name and values what a column of somebody's table is.
+"""Find out from names and values what the columns of somebody's table are, and what they say.
 
 A column is the item, the annotator, the answer, the time at which or the seconds in which it
 was given. The user says which, or the name does; two columns that fit equally well are an

@@ -27,6 +27,7 @@ from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.habits import habits
 from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
+from sfumato.labels.aggregate.recalibrated import recalibrated
 from sfumato.labels.aggregate.result import (
     Aggregation,
     ConfusionOf,
@@ -149,6 +150,14 @@ AGGREGATORS: dict[str, Aggregator] = {
         options={"prior_pairs": 5.0},
         needs_names=True,
     ),
+    "recalibrated": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=recalibrated,
+        about="A pool in which each person's stated probabilities are sharpened, flattened or "
+        "discounted by how well they predict what others state. Quality: how much is believed.",
+        given=("weights",),
+    ),
     "wawa": Aggregator(
         estimand="what people say",
         reads="votes",
@@ -255,7 +264,7 @@ AGGREGATORS: dict[str, Aggregator] = {
 
 
 def aggregate(
-    crowd: CrowdLabels | Votes,
+    crowd: CrowdLabels | Votes | Evidence,
     name: str,
     *,
     rng: np.random.Generator,
@@ -281,7 +290,7 @@ def aggregate(
     check_options(name, options)
     told = {option: options.pop(option) for option in found.given if option in options}
     settings = {**found.options, **options}
-    evidence = _evidence(crowd, name, found, predictions)
+    evidence = crowd if isinstance(crowd, Evidence) else _evidence(crowd, name, found, predictions)
     if told.get("weights") is not None:
         evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
     if told.get("gold") is not None:

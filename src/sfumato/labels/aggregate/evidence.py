@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
@@ -186,6 +187,20 @@ def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
         crowd.provenance,
     )
     return replace(evidence, mass=mass)
+
+
+def evidence_of_counts(
+    items: Sequence[str], classes: Sequence[str], votes: csr_array, provenance: Provenance
+) -> Evidence:
+    """Counted votes in canonical order: every count is the mass of somebody not recorded."""
+    rows, columns = (_names(names, np.ones(len(names), dtype=bool)) for names in (items, classes))
+    held = csr_array(votes[np.argsort(rows.rank)][:, np.argsort(columns.rank)])
+    held.sort_indices()
+    item = np.repeat(np.arange(len(items)), np.diff(held.indptr))
+    nobody = _Names((), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+    who = np.zeros(len(item), dtype=np.intp)
+    evidence = _evidence((rows, nobody, columns), (item, who, held.indices), None, provenance)
+    return replace(evidence, mass=held.data.astype(np.float64))
 
 
 def _entries(

@@ -1,4 +1,4 @@
-"""From judgments to plain shares: averages, vote shares and the majority."""
+"""From judgments to shares: averages, plain, pooled or weighted by skill, and the majority."""
 
 from collections.abc import Callable
 from functools import partial

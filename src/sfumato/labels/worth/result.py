@@ -15,9 +15,8 @@ import polars as pl
 from scipy.special import entr
 
 from sfumato.errors import DataError
-from sfumato.frames import to_frame
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.tables import read_frame
+from sfumato.labels.tables import read_pairs
 from sfumato.labels.verbs import label, to_judgments
 from sfumato.labels.worth.judges import (
     EPSILON,
@@ -231,10 +230,14 @@ def worth(
     end = end_of_scale(panel.counts, most)
     inside = panel.take(panel.counts > end)
     _check(inside, known, draws=draws, resamples=resamples)
-    views = _views(inside, _pairs(strata, "item"), _pairs(groups, "annotator"))
+    views = _views(inside, read_pairs(strata, "item"), read_pairs(groups, "annotator"))
     order = draw_people(
-        inside, end, rng=np.random.default_rng(seed), draws=draws, clusters=_pairs(clusters, "item")
-    )
+        inside,
+        end,
+        rng=np.random.default_rng(seed),
+        draws=draws,
+        clusters=read_pairs(clusters, "item"),
+    )  # fmt: skip
     sources = [
         judge.source(inside.items, draws=draws, rng=np.random.default_rng([seed, 1]))
         for judge in known
@@ -393,25 +396,6 @@ def _mixes(judges: int, end: int) -> list[EvidenceMix]:
             EvidenceMix(everyone, people, best) for best in (True, False) for people in beside
         ]
     return found
-
-
-def _pairs(given: object, key: str) -> dict[str, str] | None:
-    """From a dict, or from a file or table with the column ``key`` and one more."""
-    if given is None:
-        return None
-    if isinstance(given, Mapping) and all(isinstance(one, str | int) for one in given.values()):
-        return {str(name): str(value) for name, value in given.items()}
-    frame = (
-        read_frame(Path(given)) if isinstance(given, str | Path) else to_frame(given, what="table")
-    )
-    others = [name for name in frame.columns if name != key]
-    if key not in frame.columns or len(others) != 1:
-        raise DataError(
-            f"A table with the column {key!r} and one more is needed; this one has "
-            f"{', '.join(map(repr, frame.columns))}."
-        )
-    values = frame.select(pl.all().cast(pl.String)).drop_nulls()
-    return dict(zip(values[key], values[others[0]], strict=True))
 
 
 def _views(

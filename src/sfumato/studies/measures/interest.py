@@ -1,4 +1,4 @@
-"""Turn labels, beliefs and data maps into the items that a person should look at."""
+"""Turn labels, beliefs and pictures into items to look at, and pictures that are there twice."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Turn stored beliefs of networks into how close each is to people, and paired differences."""
+"""Turn stored beliefs and judges into how close they are to people, and worth how many people."""
 
 from dataclasses import replace
 

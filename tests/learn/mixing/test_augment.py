@@ -1,6 +1,6 @@
 import torch
 
-from sfumato.learn.augment import CROP_PADDING, CUTOUT_SIDE, augment
+from sfumato.learn.mixing import CROP_PADDING, CUTOUT_SIDE, augment
 from sfumato.learn.recipe import Augmentation
 
 
