@@ -108,8 +108,8 @@ def train_and_test(
     for part, items in parts.items():
         arrays[CLEAN.array(part)] = probabilities(network, examples.take(items))
     if crowd is not None:
-        learnt = predict(network, examples.take(split.train), target.labels.classes)
-        arrays[OFFSETS] = fit_offsets(learnt, crowd).offsets
+        beliefs = predict(network, examples.take(split.train), target.labels.classes)
+        arrays[OFFSETS] = fit_offsets(beliefs, crowd).offsets
     for part, labels in attacked.items():
         arrays |= _spoilt(network, part, labels, examples, split, attacks, corruptions, strength)
     if keep_weights:
