@@ -460,8 +460,7 @@ def train(
     learnt, chosen, notes = _parts(joined.items, known, validation, seed)
     joined = replace(joined, items=_encoded(joined.items, encoder, learnt))
     network = _suitable_network(joined.items, network)
-    if changes and joined.items.kind != "images":
-        raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
+    _refuse_changes(changes, joined.items)
     rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
     recipe = Recipe(
         network=network,
@@ -476,14 +475,15 @@ def train(
         seed=seed,
     )
     trained = _fit(recipe, joined.items, known, learnt, chosen, shown, place, progress)
-    model = _finished(
-        trained, recipe, joined, known, shown, (len(learnt), len(chosen)), (*remarks, *notes)
-    )
-    if not people:
-        return model
-    assert isinstance(known, CrowdLabels)
-    beliefs = model.predict(joined.items.take((*learnt, *chosen)), device=device)
-    return replace(model, people=fit_offsets(beliefs, known))
+    sizes, said = (len(learnt), len(chosen)), (*remarks, *notes)
+    model = _finished(trained, recipe, joined, known, shown, sizes, said)
+    return _with_people(model, joined.items, known, device) if people else model
+
+
+def _with_people(model: Model, items: Items, labels: LabelSet | CrowdLabels, device: str) -> Model:
+    """The model with an offset for everybody who answered about these items."""
+    assert isinstance(labels, CrowdLabels)
+    return replace(model, people=fit_offsets(model.predict(items, device=device), labels))
 
 
 def _option(name: str, options: Any, what: str) -> Any:
@@ -496,6 +496,11 @@ def _changes(augment: str | Sequence[str]) -> "tuple[Augmentation, ...]":
 
     names = (augment,) if isinstance(augment, str) else augment
     return tuple(_option(name, Augmentation, "augmentation") for name in names)
+
+
+def _refuse_changes(changes: Sequence[str], items: Items) -> None:
+    if changes and items.kind != "images":
+        raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
 
 
 def _require_numbers(seed: int, patience: int | None) -> None:
