@@ -78,9 +78,12 @@ def answer(
         if sitting.back_to != trial.id or before.key == given.key:
             raise Conflict(f"StoredTrial {trial.id} is closed with another answer.")
         _change(connection, trial, given, checked, before=before.answer, now=now)
-    elif sitting.back_to == trial.id and before.key != given.key:
-        if any(event.kind == "note" for event in given.events):  # only what stands beside it
-            _change(connection, trial, given, checked, before=before.answer, now=now)
+    elif (
+        sitting.back_to == trial.id
+        and before.key != given.key
+        and any(event.kind == "note" for event in given.events)  # only what stands beside it
+    ):
+        _change(connection, trial, given, checked, before=before.answer, now=now)
     if sitting.back_to == trial.id:
         sitting.back_to = None
     shown = what_to_show(connection, collection, sitting, now=now, rng=rng, waiting=waiting)
