@@ -81,18 +81,20 @@ def admin_app(
     writer: Writer,
     live: Live,
     *,
-    admin_key: str,
+    admin_key: str = "",
+    admins: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.time,
     stopping: Callable[[], bool] | None = None,
     event_seconds: float = EVENT_SECONDS,
 ) -> Starlette:
     """The dashboard of a collection.
 
-    ``admin_key`` is the key or its argon2id hash; there is no default.
+    ``admin_key`` is the key or its argon2id hash, ``admins`` those of admins with names; there is
+    no default.
     """
-    if not admin_key:
+    if not admin_key and not admins:
         raise DataError("The dashboard needs an admin key; there is none by default.")
-    door = login.Door(admin_key, writer.collection.key, clock)
+    door = login.Door(admin_key, writer.collection.key, clock, named=admins or {})
     office = Office(writer, live, door, stopping or server_is_stopping, event_seconds)
     pages: dict[str, Callable[[Office, Request, str], Awaitable[Response]]] = {
         "/": _overview,
@@ -141,7 +143,7 @@ async def _for_researcher(
         raise Unavailable("The database cannot be read just now; load the page again.") from None
     if request.url.path.endswith((".json", "/events")) or "/export." in request.url.path:
         raise UnknownToken("Log in first.")
-    return _html(request, "login", status=401, title="Log in", wrong=False)
+    return _login_page(office, request, status=401)
 
 
 async def _session(office: Office, request: Request) -> str | None:
@@ -173,14 +175,21 @@ async def _with_form(
 
 async def _log_in(office: Office, request: Request) -> Response:
     office.door.count_try(request)
-    typed = (await _form(request)).get("key", "")
+    form = await _form(request)
+    name, typed = form.get("name", "") if office.door.named else "", form.get("key", "")
+    key = office.door.key_of(name)
     # In a thread: argon2id is slow on purpose, and people are answering meanwhile.
-    if not await run_in_threadpool(admin_key_matches, office.door.admin_key, typed):
+    if not key or not await run_in_threadpool(admin_key_matches, key, typed):
         await _note(office, "nobody", "login refused")
-        return _html(request, "login", status=403, title="Log in", wrong=True)
+        return _login_page(office, request, status=403)
     reply = _redirect(request, "")
-    await _note(office, login.give_cookie(office.door, request, reply), "login")
+    await _note(office, login.give_cookie(office.door, request, reply, name=name), "login")
     return reply
+
+
+def _login_page(office: Office, request: Request, *, status: int) -> Response:
+    named, wrong = bool(office.door.named), status == 403
+    return _html(request, "login", status=status, title="Log in", named=named, wrong=wrong)
 
 
 async def _log_out(
@@ -314,14 +323,13 @@ def _write_export(office: Office, path: Path) -> None:
 async def _page(
     office: Office, request: Request, session: str, name: str, *, status: int = 200, **values: Any
 ) -> Response:
-    token = form_token(office.door.secret, session)
+    token = form_token(office.door.secret(login.admin_in(session)), session)
     study = office.live.collection.study
     return _html(request, name, status=status, form=token, study=study, **values)
 
 
 def _html(request: Request, name: str, *, status: int, **values: Any) -> Response:
-    base = request.scope.get("root_path", "")
-    text = page(name, base=base, **values)
+    text = page(name, request, **values)
     return Response(text, status, media_type="text/html", headers=HEADERS)
 
 
@@ -340,8 +348,7 @@ def _refusal(office: Office, request: Request, error: Exception) -> Response:
     if request.url.path.endswith((".json", "/events")):
         body = as_json({"error": sentence})
         return Response(body, status, media_type="application/json", headers=headers)
-    base = request.scope.get("root_path", "")
-    text = page("refusal", base=base, title="Not done", sentence=sentence)
+    text = page("refusal", request, title="Not done", sentence=sentence)
     return Response(text, status, media_type="text/html", headers=headers)
 
 
@@ -405,9 +412,11 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 CHART_WIDTH, CHART_HEIGHT = 320, 90
 
 
-def page(name: str, **values: Any) -> str:
-    """The page of that name, such as "overview"."""
-    return _ENVIRONMENT.get_template(f"admin_{name}.html.j2").render(**values)
+def page(name: str, request: Request, **values: Any) -> str:
+    """The page of that name, such as "overview", with addresses below those of the study."""
+    base = request.scope.get("root_path", "")
+    home = base.removesuffix("/admin")
+    return _ENVIRONMENT.get_template(f"admin_{name}.html.j2").render(base=base, home=home, **values)
 
 
 def as_json(value: Any) -> str:

@@ -54,6 +54,9 @@ export class Refused extends Error {
   }
 }
 
+// Addresses follow the page: a study may be served under any path.
+export const below = (path) => `.${path}`;
+
 export const get = (path) => call("GET", path);
 export const post = (path, body) => call("POST", path, body);
 
@@ -62,7 +65,7 @@ async function call(method, path, body) {
   if (token !== null) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   try {
-    const response = await fetch(path, {
+    const response = await fetch(below(path), {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),

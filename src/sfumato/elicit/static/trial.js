@@ -1,6 +1,6 @@
 // One trial: its images, its question, the form that takes the answer, and the way to send it.
 
-import { draft } from "./api.js";
+import { below, draft } from "./api.js";
 import { h, isTyping, keyHint } from "./dom.js";
 import { newRecord } from "./record.js";
 import { knows, t } from "./texts.js";
@@ -29,7 +29,7 @@ export async function trialScreen(screen, { send, back }) {
   const record = newRecord();
   const status = h("p", { id: "status", role: "alert" });
   const pictures = trial.images.map((address, place) =>
-    h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" }),
+    h("img", { src: below(address), alt: t("image", { number: place + 1 }), draggable: "false" }),
   );
 
   let complained = false; // what is said is about an answer that could not be sent
@@ -153,7 +153,7 @@ export async function trialScreen(screen, { send, back }) {
       record.begin();
       ready = true;
       form.element.inert = false; // not before: an answer that is not sent yet would look given
-      for (const address of preload) new Image().src = address;
+      for (const address of preload) new Image().src = below(address);
     },
   };
 }

@@ -5,11 +5,12 @@ words of the page are one file per language, with English for whatever it leaves
 """
 
 import asyncio
+import hmac
 import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from sfumato.elicit.refusals import Forbidden, Unavailable, UnknownToken
 from sfumato.elicit.session import commands
@@ -26,7 +27,7 @@ from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven, Screen
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
-from sfumato.elicit.storage.database import Connection, prepare
+from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, prepare
 from sfumato.elicit.storage.schema import set_meta
 from sfumato.elicit.web.bodies import (
     EnterGiven,
@@ -36,6 +37,7 @@ from sfumato.elicit.web.bodies import (
     read_model,
     token_of,
 )
+from sfumato.elicit.web.metrics import Metrics, stored_gauges
 from sfumato.elicit.web.platforms import arrival_of, check_signature, message_in, take_message
 from sfumato.elicit.web.security import Buckets, Throttle, address_key
 from sfumato.errors import DataError
@@ -65,7 +67,9 @@ class Service:
     words: Mapping[str, Words]
     """The words of the page by language."""
     webhook_secret: str | None
+    metrics_key: str | None
     pulse: "Pulse"
+    metrics: Metrics = field(default_factory=Metrics)
 
     @property
     def collection(self) -> Collection:
@@ -201,6 +205,31 @@ async def give_life(service: Service, request: Request) -> Response:
     if not service.writer.is_alive:
         raise Unavailable("The server is stopping.")
     return as_json({"status": "ok"})
+
+
+async def give_metrics(service: Service, request: Request) -> Response:
+    """Figures for Prometheus, for whoever has their key; 404 where there is none."""
+    if service.metrics_key is None:
+        raise HTTPException(404)
+    given = request.headers.get("authorization", "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(given, f"Bearer {service.metrics_key}".encode()):
+        raise UnknownToken("The figures need their key, as a bearer token.")
+    writer, own = service.writer, f'worker="{os.getpid()}"'
+    gauges = {
+        "sfumato_waiting_commands": {own: float(writer.waiting)},
+        "sfumato_storing": {own: float(not writer.is_out)},
+    }
+    try:
+        gauges |= await run_in_threadpool(_stored_gauges, service)
+    except (Unavailable, *DATABASE_ERRORS):
+        gauges["sfumato_storing"] = {own: 0.0}
+    text = service.metrics.text(worker=os.getpid(), gauges=gauges)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+def _stored_gauges(service: Service) -> dict[str, dict[str, float]]:
+    with service.writer.database.reader() as connection:
+        return stored_gauges(connection)
 
 
 class Pulse:

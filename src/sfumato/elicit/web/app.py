@@ -28,7 +28,7 @@ from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.web import api
 from sfumato.elicit.web.api import Words, image_files, read_words, words_for
 from sfumato.elicit.web.bodies import http_reply, reply_to_refusal
-from sfumato.elicit.web.security import Limits, guard, headers_for, make_throttle
+from sfumato.elicit.web.security import Limits, guard, headers_for, make_throttle, path_in_study
 
 ROOM = Path(__file__).parent.parent
 TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"
@@ -50,15 +50,16 @@ def make_app(
     writer: Writer,
     admin: ASGIApp | None = None,
     webhook_secret: str | None = None,
+    metrics_key: str | None = None,
     limits: Limits | None = None,
     clock: Callable[[], float] = time.monotonic,
     preview: bool = False,
 ) -> Starlette:
     """The application for the study in ``folder``; its lifespan starts and stops the writer.
 
-    ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is the one
-    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``. A
-    ``preview`` is marked as such on every screen.
+    ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is what
+    Prolific signs its messages with, ``metrics_key`` what ``/metrics`` asks for. ``clock`` is only
+    for the rates in ``limits``. A ``preview`` is marked as such on every screen.
     """
     with writer.database.reader() as connection:
         files = image_files(connection)
@@ -71,6 +72,7 @@ def make_app(
         files=files,
         words=words,
         webhook_secret=webhook_secret,
+        metrics_key=metrics_key,
         pulse=api.Pulse(clock),
     )
     collection = writer.collection
@@ -78,7 +80,12 @@ def make_app(
     app = Starlette(
         routes=_routes(service, admin),
         middleware=[
-            Middleware(guard, headers=headers, answer_bytes=collection.answer_bytes),
+            Middleware(
+                guard,
+                headers=headers,
+                metrics=service.metrics,
+                answer_bytes=collection.answer_bytes,
+            ),
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
         exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
@@ -97,6 +104,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         "/consent": api.give_consent,
         "/health": api.give_health,
         "/healthz": api.give_life,
+        "/metrics": api.give_metrics,
     }
     posts = {
         ANSWER: api.take_answer,
@@ -116,7 +124,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
 
 
 async def _to_dashboard(_request: Request) -> Response:
-    return RedirectResponse("/admin/")
+    return RedirectResponse("admin/")  # relative: whatever path leads here
 
 
 def _straight_to(
@@ -129,7 +137,7 @@ def _straight_to(
     """
 
     async def called(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != path or scope["method"] != "POST":
+        if scope["type"] != "http" or scope["method"] != "POST" or path_in_study(scope) != path:
             await app(scope, receive, send)
             return
         response = await act(Request(scope, receive, send))

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.elicit.design.study import Platform
 from sfumato.elicit.refusals import Forbidden, Refusal, TooMany
 from sfumato.elicit.web.bodies import TooLarge, broken_reply, refusal_reply
+from sfumato.elicit.web.metrics import Metrics
 from sfumato.elicit.web.platforms import MTURK_HOSTS
 from sfumato.errors import DataError
 
@@ -169,21 +170,25 @@ def headers_for(platform: Platform) -> RawHeaders:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def guard(app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0) -> ASGIApp:
+def guard(
+    app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0, metrics: Metrics | None = None
+) -> ASGIApp:
     """The application behind all these checks; a body has room for an answer of some bytes."""
-    most = max(BODY_BYTES, answer_bytes + RECORD_BYTES)
+    most, counted = max(BODY_BYTES, answer_bytes + RECORD_BYTES), metrics or Metrics()
 
     async def call_guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        begun = False
+        begun, arrived, path = False, time.perf_counter(), path_in_study(scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = _completed(message["headers"], headers, scope)
+                seconds = time.perf_counter() - arrived
+                counted.note(path, message["status"], seconds)
+                message["headers"] = _completed(message["headers"], headers, scope, path)
             await send(message)
 
         try:
@@ -236,6 +241,11 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def path_in_study(scope: Scope) -> str:
+    """The path without the one that the study is served under."""
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
 def _check_origin(scope: Scope) -> None:
     """Refuse what another page makes a browser send (S9)."""
     if scope["method"] in _READS:
@@ -272,11 +282,11 @@ def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     return receive_some
 
 
-def _completed(given: RawHeaders, fixed: RawHeaders, scope: Scope) -> RawHeaders:
+def _completed(given: RawHeaders, fixed: RawHeaders, scope: Scope, path: str) -> RawHeaders:
     present = {name.lower() for name, _ in given}
     added = [pair for pair in fixed if pair[0] not in present]
     if b"cache-control" not in present:
-        rule = b"no-cache" if scope["path"].startswith(_REVALIDATED) else b"no-store"
+        rule = b"no-cache" if path.startswith(_REVALIDATED) else b"no-store"
         added.append((b"cache-control", rule))
     if scope["scheme"] == "https":
         added.append(STAY_WITH_TLS)
