@@ -145,10 +145,7 @@ def new(
 @elicit_app.command()
 def serve(
     folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="STUDY...", help="Folders of studies; several are served under their names."
-        ),
+        list[Path], typer.Argument(metavar="STUDY...", help="Folders; several under their names.")
     ],
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
@@ -161,12 +158,10 @@ def serve(
         typer.Option("--webhook-key-env", help="Environment variable with Prolific's secret."),
     ] = "SFUMATO_PROLIFIC_SECRET",
     admins: Annotated[
-        Path | None,
-        typer.Option("--admins", help="File with a name and a key on each line, instead of a key."),
+        Path | None, typer.Option("--admins", help="File with a name and a key on each line.")
     ] = None,
     metrics_key_env: Annotated[
-        str,
-        typer.Option("--metrics-key-env", help="Environment variable with the key of /metrics."),
+        str, typer.Option("--metrics-key-env", help="Variable with the key of /metrics.")
     ] = "SFUMATO_METRICS_KEY",
     prefix: Annotated[
         str, typer.Option("--prefix", help="Path under which it is served, as /pets.")
@@ -215,13 +210,8 @@ def serve(
         }
     )
     app = make_served_app()  # also where each process makes its own: mistakes are told before
-    shown = f"[{host}]" if ":" in host else host
     key = f"key {os.environ[admin_key_env]}" if is_new_key else f"key in {admin_key_env}"
-    for path, folder in paths.items():
-        address = f"http://{shown}:{port}{path}/"
-        _tell_address(f"Serving {folder} at {address} (Ctrl-C stops it).")
-        _tell_address(way_in(folder, address))
-        _tell_address(f"Dashboard: {address}admin/ ({admins.name if admins else key}).")
+    _tell_addresses(paths, host, port, admins.name if admins else key)
     factory = f"{__name__}:{make_served_app.__name__}"
     run_server(
         app if workers == 1 else factory,
@@ -592,6 +582,15 @@ def _address_of(text: str, folder: Path) -> str:
 def _tell_address(text: str) -> None:
     """What a server is for: told with ``--quiet`` too, as nobody could come in otherwise."""
     typer.echo(text, err=True)
+
+
+def _tell_addresses(paths: dict[str, Path], host: str, port: int, key: str) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    for path, folder in paths.items():
+        address = f"http://{shown}:{port}{path}/"
+        _tell_address(f"Serving {folder} at {address} (Ctrl-C stops it).")
+        _tell_address(way_in(folder, address))
+        _tell_address(f"Dashboard: {address}admin/ ({key}).")
 
 
 def way_in(folder: Path, address: str) -> str:

@@ -73,6 +73,7 @@ async function call(method, path, body) {
       credentials: "same-origin",
       signal: AbortSignal.timeout(SECONDS * 1000),
     });
+    announce(response.headers.get("X-Message"));
     const content = await response.json();
     if (response.ok) return content;
     throw new Refused(response.status, content, Number(response.headers.get("Retry-After")));
@@ -81,6 +82,13 @@ async function call(method, path, body) {
     // No connection, too slow, or no JSON: then something between us spoke, and not the study.
     throw new Refused(0, {}, 0);
   }
+}
+
+// What the researcher tells everybody, until it is taken away again.
+function announce(message) {
+  const place = document.getElementById("message");
+  const text = message === null ? "" : decodeURIComponent(message);
+  if (place && place.textContent !== text) place.textContent = text;
 }
 
 export function newKey() {

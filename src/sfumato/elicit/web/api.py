@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import sqlalchemy as sa
@@ -21,14 +22,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from sfumato.elicit.refusals import Forbidden, Unavailable, UnknownToken
+from sfumato.elicit.refusals import CollectionClosed, Forbidden, Unavailable, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven, Screen
+from sfumato.elicit.session.screen import (
+    AnswerGiven,
+    BackGiven,
+    ClosedScreen,
+    ProceedGiven,
+    Screen,
+    TrialScreen,
+)
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, prepare
-from sfumato.elicit.storage.schema import set_meta
+from sfumato.elicit.storage.schema import get_meta, set_meta
 from sfumato.elicit.web.bodies import (
     EnterGiven,
     EnterReply,
@@ -70,6 +78,7 @@ class Service:
     metrics_key: str | None
     pulse: "Pulse"
     metrics: Metrics = field(default_factory=Metrics)
+    board: "Board" = field(default_factory=lambda: Board())
 
     @property
     def collection(self) -> Collection:
@@ -101,6 +110,8 @@ async def let_in(service: Service, request: Request) -> Response:
         address_key(host), "Many people enter from your address; please wait a minute."
     )
     given = await read_model(request, EnterGiven)
+    if service.board.halted:
+        raise CollectionClosed("This study is paused.", reason="halted")
     study = service.collection.study
     arrival = arrival_of(service.collection, given.parameters)
     entered = await service.writer.run(
@@ -120,28 +131,39 @@ async def let_in(service: Service, request: Request) -> Response:
 async def give_screen(service: Service, request: Request) -> Response:
     """What to show now."""
     token = _known_token(service, request, service.throttle.calls)
-    return model_reply(await _ask(service, commands.screen, token))
+    return screen_reply(service, await _ask(service, commands.screen, token))
 
 
 async def take_answer(service: Service, request: Request) -> Response:
     """Store an answer and give the next screen: the call that everything is built around."""
     token = _known_token(service, request, service.throttle.answers)
     given = await read_model(request, AnswerGiven)
-    return model_reply(await _ask(service, commands.answer, token, given=given))
+    return screen_reply(service, await _ask(service, commands.answer, token, given=given))
 
 
 async def leave_stage(service: Service, request: Request) -> Response:
     """Leave a stage before or after the trials."""
     token = _known_token(service, request, service.throttle.calls)
     given = await read_model(request, ProceedGiven)
-    return model_reply(await _ask(service, commands.leave_stage, token, given=given))
+    return screen_reply(service, await _ask(service, commands.leave_stage, token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:
     """Show the trial before this one again."""
     token = _known_token(service, request, service.throttle.calls)
     given = await read_model(request, BackGiven)
-    return model_reply(await _ask(service, commands.back, token, given=given))
+    return screen_reply(service, await _ask(service, commands.back, token, given=given))
+
+
+def screen_reply(service: Service, shown: Screen) -> Response:
+    """A screen, with what everybody is told; no trial while the study is paused."""
+    board = service.board
+    if board.halted and isinstance(shown, TrialScreen):
+        shown = ClosedScreen(reason="halted")
+    reply = model_reply(shown)
+    if board.message:
+        reply.headers["X-Message"] = quote(board.message)
+    return reply
 
 
 def _known_token(service: Service, request: Request, rate: Buckets) -> str:
@@ -230,6 +252,19 @@ async def give_metrics(service: Service, request: Request) -> Response:
 def _stored_gauges(service: Service) -> dict[str, dict[str, float]]:
     with service.writer.database.reader() as connection:
         return stored_gauges(connection)
+
+
+class Board:
+    """What the researcher tells everybody who answers; read from the database now and then."""
+
+    def __init__(self) -> None:
+        self.message = ""
+        self.halted = False
+
+    def read(self, connection: Connection) -> None:
+        """Take in what the database says."""
+        self.message = get_meta(connection, "message") or ""
+        self.halted = bool(get_meta(connection, "halted"))
 
 
 class Pulse:

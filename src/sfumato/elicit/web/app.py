@@ -25,6 +25,7 @@ from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.refusals import Refusal, Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.writer import Writer
+from sfumato.elicit.storage.database import DATABASE_ERRORS
 from sfumato.elicit.web import api
 from sfumato.elicit.web.api import Words, image_files, read_words, words_for
 from sfumato.elicit.web.bodies import http_reply, reply_to_refusal
@@ -36,6 +37,8 @@ TEXTS = STATIC / "texts"
 ANSWER = "/api/answer"
 EXPIRE_SECONDS = 30
 """How often places that nobody used are given back."""
+BOARD_SECONDS = 3
+"""How soon everybody sees a message, or that the study is paused."""
 SWITCH_SECONDS = 0.001
 """How long the writer, which gives up Python's lock at every statement, may have to wait for it
 while requests are read; Python's own 5 ms would hold up an answer a dozen times."""
@@ -89,7 +92,7 @@ def make_app(
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
         exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
-        lifespan=partial(_while_served, writer),
+        lifespan=partial(_while_served, writer, service.board),
     )
     app.router.redirect_slashes = False  # it would repeat whatever host a request names
     return app
@@ -158,23 +161,39 @@ def _page(study: ElicitStudy, words: Mapping[str, Words], *, preview: bool) -> s
 
 
 @contextlib.asynccontextmanager
-async def _while_served(writer: Writer, _app: Starlette) -> AsyncIterator[None]:
+async def _while_served(writer: Writer, board: api.Board, _app: Starlette) -> AsyncIterator[None]:
     usual_switch, usual_objects = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(YOUNG_OBJECTS, *usual_objects[1:])
     gc.freeze()  # what is there now stays: modules, settings, names of images
     writer.start()
-    expiring = asyncio.create_task(_expire_for_ever(writer))
+    tasks = [
+        asyncio.create_task(task)
+        for task in (_expire_for_ever(writer), _read_for_ever(writer, board))
+    ]
     try:
         yield
     finally:
-        expiring.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await expiring
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await run_in_threadpool(writer.stop)
         gc.unfreeze()
         gc.set_threshold(*usual_objects)
         sys.setswitchinterval(usual_switch)
+
+
+async def _read_for_ever(writer: Writer, board: api.Board) -> None:
+    def read() -> None:
+        with (
+            contextlib.suppress(Unavailable, *DATABASE_ERRORS),
+            writer.database.reader() as connection,
+        ):
+            board.read(connection)
+
+    while True:
+        await run_in_threadpool(read)
+        await asyncio.sleep(BOARD_SECONDS)
 
 
 async def _expire_for_ever(writer: Writer) -> None:
