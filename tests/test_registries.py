@@ -39,7 +39,7 @@ from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
-from sfumato.evaluation.trials import SEED_TESTS, paired_over_seeds
+from sfumato.evaluation.trials import SEED_TESTS, paired
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
 from sfumato.judgments.comparisons import (
@@ -729,7 +729,7 @@ REGISTRIES: dict[str, Registry] = {
     "test over seeds": Registry(
         SEED_TESTS,
         seed_test_law,
-        lambda name: paired_over_seeds(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
+        lambda name: paired(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
     ),
     "attack": Registry(ATTACKS, attack_law, attack_named, lambda entry: entry.note),
     "corruption": Registry(

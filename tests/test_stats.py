@@ -31,6 +31,7 @@ from sfumato.stats import (
     draw_weights,
     group_means,
     holm,
+    item_influence,
     mean_interval,
     mean_of_defined,
     mid_ranks,
@@ -49,6 +50,7 @@ from sfumato.stats import (
     student_reach,
     times_drawn,
     two_way_interval,
+    two_way_t,
     weighted_mean,
     weighted_quantile,
     wilcoxon,
@@ -254,6 +256,64 @@ def test_seeds_and_items_that_only_add_up_have_the_sum_of_both_variances() -> No
     reach = stats.t.ppf(0.975, degrees) * np.sqrt(parts.sum())
     middle = seeds.mean() + items.mean()
     assert (low, high) == pytest.approx((middle - reach, middle + reach))
+
+
+def test_seeds_and_items_is_the_two_way_analysis_of_variance() -> None:
+    values = rng(31).normal(size=(4, 25)) + rng(32).normal(size=(4, 1)) + rng(33).normal(size=25)
+    rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    seeds, items = values.mean(axis=1).var(ddof=1) * 25, values.mean(axis=0).var(ddof=1) * 4
+    squares = np.array([seeds, items, (rest**2).sum() / (3 * 24)])  # mean squares
+
+    (low, high), p = two_way_t(values.mean(axis=1), item_influence(values))
+
+    variance = (squares[0] + squares[1] - squares[2]) / 100
+    freedom = (variance * 100) ** 2 / (squares**2 / [3, 24, 72]).sum()
+    reach = stats.t.ppf(0.975, freedom) * np.sqrt(variance)
+    assert (low, high) == pytest.approx((values.mean() - reach, values.mean() + reach))
+    t = abs(values.mean()) / np.sqrt(variance)
+    assert p == pytest.approx(2 * stats.t.sf(t, freedom))
+
+
+def own_tests(draw: np.random.Generator, seeds: int, of: int) -> Values:
+    """Differences without effect: ``seeds`` tests of 60 items, each drawn from ``of`` items."""
+    items, table = draw.normal(size=of), np.full((seeds, of), np.nan)
+    for row in table:
+        own = draw.permutation(of)[:60]
+        row[own] = items[own] + draw.normal(0, 0.1) + draw.normal(size=60)
+    return table
+
+
+@pytest.mark.parametrize(("seeds", "of"), [(3, 60), (3, 90), (5, 200)])
+def test_seeds_and_items_hold_the_truth_whatever_items_the_seeds_share(seeds: int, of: int) -> None:
+    draw = rng(34)
+    tables = [own_tests(draw, seeds, of) for _ in range(600)]
+    means = [np.nanmean(table, axis=1) for table in tables]
+
+    both = [two_way_t(mean, item_influence(t))[0] for mean, t in zip(means, tables, strict=True)]
+    alone = [student_interval(mean) for mean in means]
+
+    held, too_sure = (np.mean([low <= 0 <= high for low, high in e]) for e in (both, alone))
+    assert 0.92 <= held <= 0.985
+    assert too_sure < held - 0.02  # Student's t over seeds takes the items for granted
+
+
+def test_seeds_that_share_no_item_are_students() -> None:
+    table = np.full((5, 200), np.nan)
+    for seed in range(5):
+        table[seed, seed * 40 : seed * 40 + 40] = rng(seed).normal(seed, 0.1, size=40)
+    means = np.nanmean(table, axis=1)
+
+    both = two_way_t(means, item_influence(table))[0]
+
+    assert both == pytest.approx(student_interval(means), rel=0.01)
+
+
+@given(arrays(np.float64, (3, 5), elements=st.floats(-2, 2, width=16)))
+def test_test_over_seeds_and_items_agrees_with_its_interval(values: Values) -> None:
+    (low, high), p = two_way_t(values.mean(axis=1), item_influence(values))
+
+    if low < high:
+        assert (p < 0.05) == (not low <= 0 <= high) or p == pytest.approx(0.05)
 
 
 def test_constant_table_has_no_width() -> None:
@@ -687,7 +747,7 @@ def test_several_seeds_are_seen_two_ways_and_one_by_its_items() -> None:
     with_gap = values.copy()
     with_gap[1, 3] = np.nan
 
-    assert mean_interval(values, rng=rng()) == two_way_interval(values)
+    assert mean_interval(values, rng=rng()) == pytest.approx(two_way_interval(values))
     assert mean_interval(values[:1], rng=rng(45)) == bootstrap_interval(values[0], rng=rng(45))
     without = np.delete(values, 3, axis=1)
     assert mean_interval(with_gap, rng=rng()) == pytest.approx(two_way_interval(without))

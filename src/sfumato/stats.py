@@ -418,40 +418,74 @@ def satterthwaite_interval(
     degrees: Sequence[float] | NDArray[Any],
     *,
     bounds: Bounds | None = None,
-    total: float | None = None,
 ) -> Interval:
-    """Student's interval of a mean whose variance is a sum of parts with degrees of freedom.
-
-    ``total`` is the variance of the mean where it is not the plain sum of the parts.
-    """
+    """Student's interval of a mean whose variance is a sum of parts with degrees of freedom."""
     parts = np.asarray(variances, dtype=np.float64)
-    total = float(parts.sum()) if total is None else total
-    if not total:
-        return Interval(mean, mean).within(bounds)
-    freedom = max(1 / float(((parts / total) ** 2 / np.asarray(degrees)).sum()), 1.0)
-    reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(total))
-    return Interval(mean - reach, mean + reach).within(bounds)
+    return _t_interval(mean, float(parts.sum()), _freedom(parts, degrees)).within(bounds)
+
+
+def two_way_t(by_seed: Values, influence: Values) -> tuple[Interval, float]:
+    """The interval of a mean over seeds when seeds and items might both have been others, and the
+    two-sided p of its being zero.
+
+    ``by_seed`` are the values of the seeds, ``influence`` (seeds, items) what each item adds to
+    the error of each (``item_influence``), 0 where a seed was not tested on it. The variance is
+    that over seeds and the mean covariance of two seeds, which comes from the items that they
+    share; Satterthwaite's degrees of freedom, Student's t. Where all seeds have all items it is
+    (MSseeds + MSitems - MSrest) / (S·I) of the two-way table, where none shares any it is
+    Student's t over seeds. A bootstrap of both sides is too narrow with few seeds.
+    """
+    n_seeds, n_items = influence.shape
+    if n_seeds < 2 or n_items < 2 or not np.isfinite(by_seed).all():
+        return NOTHING, float("nan")
+    items = float((influence.sum(axis=0) ** 2).sum()) / n_seeds**2
+    shared = (items - float((influence**2).sum()) / n_seeds**2) * n_seeds / (n_seeds - 1)
+    parts = np.array([float(by_seed.var(ddof=1)) / n_seeds, items, items - shared])
+    # Never below what either side alone says: the estimate may, by chance.
+    total = float(max(parts[0] + shared, parts[0], items))
+    mean = float(by_seed.mean())
+    if total <= (ROUNDING * np.abs(by_seed).max()) ** 2:
+        return Interval(mean, mean), float("nan") if mean else 1.0
+    degrees = np.array([n_seeds - 1, n_items - 1, (n_seeds - 1) * (n_items - 1)])
+    freedom = _freedom(parts, degrees, total)
+    return _t_interval(mean, total, freedom), float(2 * stdtr(freedom, -abs(mean) / total**0.5))
+
+
+def item_influence(values: Values) -> Values:
+    """What each item adds to the error of a mean over items, so that their squares sum up to its
+    variance; NaN counts as not there, and adds nothing.
+
+    >>> values = np.array([1.0, 2.0, np.nan, 6.0])
+    >>> round(float((item_influence(values) ** 2).sum()), 6)  # the variance 7, over 3 items
+    2.333333
+    """
+    known = ~np.isnan(values)
+    count = known.sum(axis=-1, keepdims=True)
+    filled = np.where(known, values, 0.0)
+    off = np.where(known, filled - filled.sum(axis=-1, keepdims=True) / count.clip(1), 0.0)
+    return np.asarray(off / np.sqrt((count * (count - 1)).clip(1)))
+
+
+def table_by_item(items: Sequence[Sequence[str]], values: Sequence[Values]) -> NDArray[np.float64]:
+    """Values of several seeds, each with the items it was tested on, as one table (seeds, items),
+    NaN where a seed was not.
+
+    >>> table_by_item([("a", "b"), ("b", "c")], [np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+    array([[ 1.,  2., nan],
+           [nan,  3.,  4.]])
+    """
+    numbers = {item: n for n, item in enumerate(dict.fromkeys(i for each in items for i in each))}
+    table = np.full((len(items), len(numbers)), np.nan)
+    for row, (names, each) in enumerate(zip(items, values, strict=True)):
+        table[row, [numbers[name] for name in names]] = each
+    return table
 
 
 def two_way_interval(values: Values, *, bounds: Bounds | None = None) -> Interval:
-    """The interval of the mean of (seeds, items) when both might have been others.
-
-    Every seed is tested on the same items, so with rows and columns as random effects
-    Var(mean) = (MSseeds + MSitems - MSrest) / (S·I), from the mean squares of the two-way
-    table, with Satterthwaite's degrees of freedom and Student's t. A bootstrap of both sides
-    is too narrow with few seeds.
-    """
-    n_seeds, n_items = values.shape
-    if n_seeds < 2 or n_items < 2 or not np.isfinite(values).all():
+    """The interval of the mean of (seeds, items) when both might have been others."""
+    if not values.size or not np.isfinite(values).all():
         return NOTHING
-    mean, by_seed, by_item = values.mean(), values.mean(axis=1), values.mean(axis=0)
-    rest = values - by_seed[:, None] - by_item[None, :] + mean
-    freedom = np.array([n_seeds - 1, n_items - 1, (n_seeds - 1) * (n_items - 1)])
-    sums = [values.size * by_seed.var(), values.size * by_item.var(), (rest**2).sum()]
-    parts = np.array(sums) / freedom / values.size
-    # Never below what either side alone says: the estimate may, by chance.
-    total = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
-    return satterthwaite_interval(float(mean), parts, freedom, total=total, bounds=bounds)
+    return two_way_t(values.mean(axis=1), item_influence(values))[0].within(bounds)
 
 
 def mean_interval(
@@ -581,6 +615,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(np.minimum(np.array(p_values)[order] * left, 1))
     return adjusted.tolist()
+
+
+def _freedom(
+    parts: Values, degrees: Sequence[float] | NDArray[Any], total: float | None = None
+) -> float:
+    """Satterthwaite's degrees of freedom; ``total`` where the variance is not the plain sum."""
+    total = float(parts.sum()) if total is None else total
+    spread = float(((parts / total) ** 2 / np.asarray(degrees)).sum()) if total else 1.0
+    return max(1 / spread, 1.0)
+
+
+def _t_interval(mean: float, variance: float, freedom: float) -> Interval:
+    reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * variance**0.5
+    return Interval(mean - reach, mean + reach)
 
 
 def _chunks(draws: int, rows: int) -> list[int]:

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import wasserstein_distance
 
+from sfumato.errors import DataError
 from sfumato.evaluation.metrics import (
     METRICS,
     Scorer,
@@ -36,7 +38,14 @@ BOUNDS = {
     "rms_calibration_published": (0, 1),
     "ece": (0, 1),
     "classwise_calibration": (0, 1),
+    "manhattan": (0, 2),
+    "wasserstein": (0, 7),
+    "mean_error": (0, 7),
+    "mean_bias": (-7, 7),
 }
+
+VALUES = (-2.0, 0.0, 1.0, 5.0)
+"""What the classes count, for the metrics along a scale."""
 
 SEES_THE_TOP_CLASS_ONLY = {"ece", "rms_calibration", "rms_calibration_published"}
 """People who disagree are not their best model (S4-37); ``test_calibration`` shows it."""
@@ -58,7 +67,10 @@ Pair = tuple[LabelSet, LabelSet]
 def labels(masses: list[list[int]]) -> LabelSet:
     rows = np.array(masses, dtype=np.float64)
     return LabelSet(
-        tuple(f"i{n}" for n in range(len(rows))), tuple("abcd"), rows / rows.sum(1, keepdims=True)
+        tuple(f"i{n}" for n in range(len(rows))),
+        tuple("abcd"),
+        rows / rows.sum(1, keepdims=True),
+        values=VALUES,
     )
 
 
@@ -80,7 +92,9 @@ def without_ties() -> st.SearchStrategy[Pair]:
 
 
 def relabelled(given: LabelSet, order: list[int]) -> LabelSet:
-    return LabelSet(given.items, tuple(given.classes[k] for k in order), given.probs[:, order])
+    values = tuple(VALUES[k] for k in order)
+    names = tuple(given.classes[k] for k in order)
+    return LabelSet(given.items, names, given.probs[:, order], values=values)
 
 
 def all_of(
@@ -195,9 +209,38 @@ def test_a_selection_of_parts_gives_the_number_of_the_selected_items(
 
 @every_metric
 def test_without_items_nothing_is_defined(metric: Scorer) -> None:
-    nothing = LabelSet((), tuple("abcd"), np.empty((0, 4)))
+    nothing = LabelSet((), tuple("abcd"), np.empty((0, 4)), values=VALUES)
 
     assert math.isnan(metric.overall(nothing, nothing))
+
+
+@given(with_ties())
+def test_wasserstein_is_that_of_scipy(pair: Pair) -> None:
+    human, model = pair
+    expected = [
+        wasserstein_distance(VALUES, VALUES, p, q)
+        for p, q in zip(human.probs, model.probs, strict=True)
+    ]
+    assert METRICS["wasserstein"].parts(human, model)[:, 0] == pytest.approx(expected, abs=1e-9)
+    moved = METRICS["mean_error"].parts(human, model)[:, 0]
+    assert (moved <= np.array(expected) + 1e-9).all()
+
+
+@given(with_ties(), st.floats(0.1, 10), st.floats(-5, 5))
+def test_a_longer_scale_makes_longer_distances(pair: Pair, by: float, shift: float) -> None:
+    human, model = pair
+    longer = human.change(values=tuple(by * value + shift for value in VALUES))
+    bare = LabelSet(model.items, model.classes, model.probs)
+    for name in ("wasserstein", "mean_error"):
+        plain, stretched = (METRICS[name].overall(one, bare) for one in (human, longer))
+        assert stretched == pytest.approx(by * plain, abs=1e-9)
+
+
+def test_a_scale_that_nobody_told_is_refused() -> None:
+    bare = LabelSet(("a",), ("1", "2"), np.eye(2)[:1])
+    for name in ("wasserstein", "mean_error", "mean_bias"):
+        with pytest.raises(DataError, match="points of a scale"):
+            METRICS[name].overall(bare, bare)
 
 
 def test_no_two_metrics_that_are_no_means_are_the_same() -> None:

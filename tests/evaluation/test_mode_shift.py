@@ -258,7 +258,7 @@ def test_seeds_with_tests_of_their_own_are_paired_seed_by_seed() -> None:
     assert (step.total.seeds, step.by_mode.seeds, step.by_softness.seeds) == ((1,), (0, 1), (1, 2))
     assert step.total.value == pytest.approx(15 / 30)
     assert step.by_mode.value == pytest.approx((30 / 60 + 15 / 30) / 2)
-    assert (step.total.over, step.by_mode.over) == ("items", "seeds")
+    assert (step.total.over, step.by_mode.over) == ("items", "seeds and items")
     assert step.share_by_mode.value == pytest.approx(1)
     assert found.items == 60 + 100
     assert found.modes_differ == 30

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.evaluation.metrics import METRICS
+from sfumato.evaluation.metrics import METRICS, usual_metrics
 from sfumato.evaluation.score import compare_models, score_model, score_seeds
 from sfumato.evaluation.trials import SEED_TESTS
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import Step
 from sfumato.scores import Estimate, Estimates
+from sfumato.stats import two_way_interval
 
 CLASSES = ("cat", "dog", "frog")
 NOBODY = np.random.default_rng(99)
@@ -49,7 +50,8 @@ def test_every_metric_is_there_and_has_the_value_of_its_function() -> None:
 
     scores = by_name(score_model(human, model, rng=NOBODY, draws=20))
 
-    for name, metric in METRICS.items():
+    for name in usual_metrics(human):
+        metric = METRICS[name]
         assert scores[name, "people"].value == pytest.approx(
             metric.overall(human, model), nan_ok=True
         )
@@ -339,7 +341,7 @@ def test_other_items_widen_the_interval_over_seeds() -> None:
     assert {score.over for score in over if not np.isnan(score.value)} == {"seeds"}
     assert kinds["kl"] == "seeds and items"
     assert kinds["ece"] == "seeds"  # no value for each item
-    assert kinds["confidence_wrong"] == "seeds"  # other items are wrong for each seed
+    assert kinds["confidence_wrong"] == "seeds and items"  # other items are wrong for each seed
     wide = by_name(both)["kl", "people"]
     narrow = by_name(over)["kl", "people"]
     assert wide.value == pytest.approx(narrow.value)
@@ -445,7 +447,7 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
     human = people()
     both = arms(human, 6)
 
-    found = difference(compare_models(human, both, test=test, rng=NOBODY), "kl")
+    found = difference(compare_models(human, both, interval="seeds", test=test, rng=NOBODY), "kl")
 
     first, second = (
         [METRICS["kl"].overall(human, model) for model in both[arm].values()]
@@ -459,6 +461,26 @@ def test_arms_are_compared_seed_by_seed_with_a_named_test(test: str) -> None:
     assert found.test == test
     assert found.p == pytest.approx(theirs.pvalue if test == "paired t" else 1 / 32)
     assert (found.over, found.seeds) == ("seeds", tuple(range(6)))
+
+
+def test_several_seeds_are_compared_over_items_too() -> None:
+    human = people()
+    both = arms(human, 6)
+
+    found = compare_models(human, both, rng=NOBODY)
+
+    kl, per_item = difference(found, "kl"), METRICS["kl"].per_item
+    assert per_item is not None
+    first, second = (
+        np.array([per_item(human, model) for model in both[arm].values()])
+        for arm in ("soft", "hard")
+    )
+    assert (kl.low, kl.high) == pytest.approx(two_way_interval(first - second))
+    assert (kl.over, kl.test) == ("seeds and items", "paired t over seeds and items")
+    assert difference(found, "ece").over == "seeds"
+    named = difference(compare_models(human, both, test="sign-flip", rng=NOBODY), "kl")
+    assert (named.low, named.test) == (kl.low, "sign-flip")
+    assert named.p == pytest.approx(1 / 32)
 
 
 def test_arms_of_one_seed_are_compared_item_by_item() -> None:

@@ -1,7 +1,10 @@
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from sfumato.errors import DataError
@@ -14,7 +17,7 @@ from sfumato.evaluation.trials import (
     measure,
     metric_rows,
     moved_to,
-    paired_over_seeds,
+    paired,
     score_arm,
     stratum_places,
     value_of,
@@ -22,7 +25,7 @@ from sfumato.evaluation.trials import (
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step
 from sfumato.scores import Estimate
-from sfumato.stats import percentile_interval
+from sfumato.stats import mean_of_defined, percentile_interval, two_way_interval
 
 ITEMS = tuple(map(str, range(50)))
 
@@ -107,7 +110,7 @@ def test_folds_of_a_seed_are_averaged_and_count_as_one_value() -> None:
         },
     )
 
-    one = losses(score_arm(arm, rng=NOBODY))["all"]
+    one = losses(score_arm(arm, interval="seeds", rng=NOBODY))["all"]
 
     values = [1.5, 3.5, 2.5]  # the mean of folds, whatever their sizes
     limits = stats.ttest_1samp(values, 0).confidence_interval()
@@ -160,12 +163,81 @@ def test_arms_are_paired_by_seed_and_fold_whatever_the_items_of_a_seed() -> None
         "soft", {seed: [trial(1, 1 + seed, first=seed), trial(3, 4)] for seed in (1, 2, 5)}
     )
 
-    one = losses(compare_arms(soft, hard, network="lenet", rng=NOBODY))["all"]
+    one = losses(compare_arms(soft, hard, network="lenet", interval="seeds", rng=NOBODY))["all"]
 
     # by seed the first fold is 0 and 0.5 apart, the second not at all
     assert one.value == pytest.approx(0.125)
     assert (one.arm, one.second, one.network, one.seeds) == ("soft", "hard", "lenet", (1, 2))
     assert one.p == pytest.approx(stats.ttest_1samp([0, 0.25], 0).pvalue)
+
+
+def table_arm(name: str, table: NDArray[np.float64], orders: Sequence[Sequence[int]]) -> ArmTrials:
+    """An arm whose seeds have two folds each, dealt in an order of their own."""
+    half = table.shape[1] // 2
+    return ArmTrials(
+        name,
+        {
+            seed: [shuffled(row, order[:half]), shuffled(row, order[half:])]
+            for seed, (row, order) in enumerate(zip(table, orders, strict=True))
+        },
+    )
+
+
+def shuffled(row: NDArray[np.float64], order: Sequence[int]) -> Trial:
+    blank = trial(*np.zeros(len(order)))
+    rows = [replace(blank.rows[0], rows=row[list(order), None], summary=mean_of_defined)]
+    return replace(blank, items=tuple(f"item-{at}" for at in order), rows=rows)
+
+
+def test_arms_are_paired_over_seeds_and_items_however_folds_are_dealt() -> None:
+    rng = np.random.default_rng(3)
+    hard = rng.normal(2, 0.1, size=(4, 40)) + rng.normal(size=40)  # items that are hard for both
+    soft = hard - 0.3 + rng.normal(0, 0.2, size=(4, 40)) + rng.normal(0, 0.3, size=40)
+    orders = [rng.permutation(40).tolist() for _ in range(4)]
+
+    (one,) = compare_arms(table_arm("soft", soft, orders), table_arm("hard", hard, orders), rng=rng)
+
+    whole = two_way_interval(soft - hard)
+    assert (one.over, one.test) == ("seeds and items", "paired t over seeds and items")
+    assert one.value == pytest.approx((soft - hard).mean())
+    assert (one.low, one.high) == pytest.approx(whole, abs=0.01)  # folds are centred one by one
+    assert one.high is not None
+    assert one.high < 0
+    apart = two_way_interval(soft)
+    assert whole.high - whole.low < (apart.high - apart.low) / 2  # what is hard cancels out
+
+
+def test_an_arm_that_is_not_defined_on_some_items_is_paired_all_the_same() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(2, 1, size=(3, 30))
+    some = values.copy()
+    some[:, ::3] = np.nan
+    orders = [list(range(30))] * 3
+
+    (one,) = compare_arms(
+        table_arm("soft", some, orders), table_arm("hard", values, orders), rng=rng
+    )
+
+    assert one.over == "seeds and items"
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.value < one.high
+
+
+def test_what_is_no_mean_over_items_is_told_over_seeds() -> None:
+    hard, soft = (
+        ArmTrials(
+            name,
+            {
+                seed: [replace(t, rows=[replace(t.rows[0], is_mean=False)])]
+                for seed, t in enumerate((trial(1, 2), trial(2, at)))
+            },
+        )
+        for name, at in (("hard", 3), ("soft", 4))
+    )
+
+    assert losses(compare_arms(soft, hard, rng=NOBODY))["all"].over == "seeds"
+    assert losses(score_arm(soft, rng=NOBODY))["all"].over == "seeds"
 
 
 def test_one_seed_on_other_items_cannot_be_paired_item_by_item() -> None:
@@ -200,7 +272,7 @@ def test_arm_without_predictions_is_refused() -> None:
 def test_paired_differences_have_students_interval_and_test() -> None:
     apart = {0: 0.1, 2: 0.3, 5: 0.2}
 
-    one = paired_over_seeds(Estimate("kl", float("nan"), second="hard"), apart, rng=NOBODY)
+    one = paired(Estimate("kl", float("nan"), second="hard"), apart, rng=NOBODY)
 
     theirs = stats.ttest_1samp(list(apart.values()), 0)
     limits = theirs.confidence_interval()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato.judgments.formats.reading import PLATFORM_ID
 from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments
-from sfumato.judgments.question import QUESTIONS, Question, ask
+from sfumato.judgments.question import QUESTIONS, SCALES, Question, ask
 from sfumato.provenance import Step
 
 texts = st.text(min_size=1, max_size=8) | st.sampled_from(
@@ -31,7 +31,11 @@ texts = st.text(min_size=1, max_size=8) | st.sampled_from(
 def questions(draw: st.DrawFn) -> Question:
     kind = draw(st.sampled_from(sorted(QUESTIONS)))
     classes = draw(st.lists(texts, min_size=2, max_size=4, unique=True))
-    options = {"subset": classes[:2]} if kind == "top-class" else {}
+    options: dict[str, Any] = {"subset": classes[:2]} if kind == "top-class" else {}
+    if kind in SCALES:
+        options["values"] = list(range(len(classes)))
+    if kind == "three-point":
+        classes = classes[:2]
     return ask(kind, classes, **options)
 
 
@@ -62,6 +66,13 @@ def answers(question: Question) -> st.SearchStrategy[Any]:
             {"choice": label, "confidence": st.sampled_from(["guessing", "definitely"])}
         ),
         "distribution": st.dictionaries(label, number),
+        "rating": label | st.sampled_from(question.values or (0.0,)),
+        "number": st.floats(0, float(len(question.classes) - 1)),
+        "multi-label": some | st.dictionaries(label, st.sampled_from(["yes", "no", "unsure"])),
+        "three-point": st.fixed_dictionaries(dict.fromkeys(("lower", "best", "upper"), number)),
+        "own-and-others": st.fixed_dictionaries(
+            {"own": label, "others": label | st.dictionaries(label, number)}
+        ),
     }
     assert set(kinds) == set(QUESTIONS)
     return kinds[question.kind]
@@ -90,6 +101,7 @@ def judgments(draw: st.DrawFn) -> Judgments:
             "gold": st.none() | st.sampled_from(question.classes),
             "completed": st.none() | st.booleans(),
             "simulated": st.none() | st.booleans(),
+            "note": st.none() | texts,
         }
     )
     rows = draw(st.lists(row, min_size=1, max_size=4))

@@ -84,7 +84,7 @@ def test_unknown_kinds_get_help() -> None:
 def test_scales_fit_their_kind() -> None:
     with pytest.raises(DataError, match="Pairs are rated on a scale"):
         ComparisonQuestion("pairs", "How similar?", None)
-    with pytest.raises(DataError, match="triplets have none"):
+    with pytest.raises(DataError, match="triplets and preferences have none"):
         ComparisonQuestion("triplets", "Which?", (0, 1))
     with pytest.raises(DataError, match="must go up"):
         ComparisonQuestion("pairs", "How similar?", (6, 0))

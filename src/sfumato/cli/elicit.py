@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 from urllib.parse import parse_qs, urlsplit
@@ -13,8 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 import typer
 
 import sfumato.cli.options as given
-from sfumato.cli.printing import print_json, progress
+from sfumato.cli.printing import notify, print_json, progress
 from sfumato.cli.reading import names_in
+from sfumato.cli.train import IdColumn, TextColumns
 from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError, UnknownName, require_packages
 from sfumato.names import find
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.elicit.session.collection import Collection
     from sfumato.elicit.storage.backup import Contents
     from sfumato.elicit.storage.database import Database
+    from sfumato.items.items import Items
 
 elicit_app = typer.Typer(help="Ask people: make, run and end a collection of answers.")
 
@@ -51,6 +54,29 @@ Address = Annotated[
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+Pictures = Annotated[Path | None, typer.Option("--images", help="Folder or zip archive of images.")]
+Texts = Annotated[
+    Path | None,
+    typer.Option("--texts", help="Texts instead: .csv, .jsonl, .parquet, a folder of .txt."),
+]
+
+KnownClasses = Annotated[
+    Path | None, typer.Option("--labels", help="CSV image,class: the known classes.")
+]
+Allocation = Annotated[
+    Path | None, typer.Option("--allocation", help="CSV image,batch or JSON: the batches.")
+]
+Checks = Annotated[Path | None, typer.Option("--checks", help="CSV image,class: attention checks.")]
+Practice = Annotated[
+    Path | None, typer.Option("--practice", help="CSV image,class: images to practise with.")
+]
+Comparisons = Annotated[
+    Path | None,
+    typer.Option("--comparisons", help="CSV first,second (pairs) or item,first,second."),
+]
+Mixes = Annotated[
+    Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
+]
 
 WHO = "command line"
 """What the log of a study calls whoever types these commands."""
@@ -59,6 +85,8 @@ SERVED = "SFUMATO_SERVED"
 STUDY_NAME = "{study}"
 """What stands for the name of each study in the address of a database."""
 LOGS = {"text": "outages, as text", "json": "outages and requests, as JSON lines"}
+MANY_LINKS = 20
+"""Fewer places than this have their links printed when the study is served."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 """Words, because beside each class stands a number: the key that chooses it."""
 
@@ -66,9 +94,10 @@ DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 @elicit_app.command()
 def new(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the study.")],
-    images: Annotated[
-        Path | None, typer.Option("--images", help="Folder or zip archive of images.")
-    ] = None,
+    images: Pictures = None,
+    texts: Texts = None,
+    text: TextColumns = None,
+    item: IdColumn = None,
     classes: given.Classes = None,
     question: Annotated[
         str | None,
@@ -80,25 +109,12 @@ def new(
     demo: Annotated[
         bool, typer.Option("--demo", help="A working study of handwritten digits.")
     ] = False,
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="CSV image,class: the known classes.")
-    ] = None,
-    allocation: Annotated[
-        Path | None, typer.Option("--allocation", help="CSV image,batch or JSON: the batches.")
-    ] = None,
-    checks: Annotated[
-        Path | None, typer.Option("--checks", help="CSV image,class: attention checks.")
-    ] = None,
-    practice: Annotated[
-        Path | None, typer.Option("--practice", help="CSV image,class: images to practise with.")
-    ] = None,
-    comparisons: Annotated[
-        Path | None,
-        typer.Option("--comparisons", help="CSV first,second (pairs) or item,first,second."),
-    ] = None,
-    mixes: Annotated[
-        Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
-    ] = None,
+    labels: KnownClasses = None,
+    allocation: Allocation = None,
+    checks: Checks = None,
+    practice: Practice = None,
+    comparisons: Comparisons = None,
+    mixes: Mixes = None,
     count: Annotated[
         int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
     ] = None,
@@ -106,6 +122,10 @@ def new(
         int | None, typer.Option("--per-item", help="How many people answer about an item.")
     ] = None,
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
+    experts: Annotated[
+        int | None,
+        typer.Option("--experts", min=2, help="So many people you know all answer about all."),
+    ] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
     whose: Annotated[
@@ -115,18 +135,27 @@ def new(
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
     ] = None,
+    then: Annotated[
+        str | None, typer.Option("--then", help="Begin at once to preview or serve it.")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
     database: Address = None,
     seed: given.Seed = 0,
 ) -> None:
-    """Make a study from a folder of images, a list of labels and a question."""
+    """Make a study from images or texts, a list of labels and a question."""
     database = database and _address(database)
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
+        "experts": experts,
     }  # fmt: skip
-    if demo and any((images, classes, settings, *tables.values())):
+    if demo and any((images, texts, classes, settings, *tables.values())):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
+    if images and texts:
+        raise typer.BadParameter("Give --images or --texts.")
     need_packages()
+    commands: dict[str, Callable[..., None]] = {"preview": preview, "serve": serve}
+    begin = find(commands, then, what="next command") if then else None
     changes = _changes(settings, assign or [])
     shortcuts = {"per_item": per_item, "mode": mode, "title": title, "whose": whose}
     changes |= {key: value for key, value in shortcuts.items() if value is not None}
@@ -138,8 +167,11 @@ def new(
         changes["classes"] = read_classes(classes)
     preset = question or changes.get("preset")
     changes.pop("preset", None)
-    _make(folder, images, preset, tables, changes, demo=demo, settings=settings, seed=seed)
-    _tell(folder)
+    shown = _read_texts(texts, item, text) if texts else images
+    _make(folder, shown, preset, tables, changes, demo=demo, settings=settings, seed=seed)
+    _tell(folder, shown)
+    if begin is not None:
+        begin(folder, port=port, database=database)
 
 
 @elicit_app.command()
@@ -601,7 +633,12 @@ def way_in(folder: Path, address: str) -> str:
     recruiting = open_study(folder).recruiting
     match recruiting.platform:
         case "link":
-            return f"Answer yourself: {link_for(_collection(folder), address, 'me')}"
+            few = recruiting.places if (recruiting.places or MANY_LINKS) < MANY_LINKS else 0
+            if not few:
+                return f"Answer yourself: {link_for(_collection(folder), address, 'me')}"
+            collection = _collection(folder)
+            links = [link_for(collection, address, f"{one + 1}") for one in range(few)]
+            return "\n".join(f"Link for person {one}: {link}" for one, link in enumerate(links, 1))
         case "prolific":
             ids = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
             named = "&".join(f"{name}={{{{%{name}%}}}}" for name in ids)
@@ -630,9 +667,21 @@ def need_packages(*packages: str) -> None:
     require_packages("Asking people", "sqlalchemy", "psycopg", *packages, extra="elicit")
 
 
+def _read_texts(path: Path, item: str | None, text: str | None) -> "Items":
+    from sfumato.items.load import holds_files, load_items
+
+    if holds_files(path):
+        found = load_items(path, naming="stem")
+    else:
+        found = load_items(path, item=item, text=None if text is None else names_in(text))
+    for remark in found.remarks:
+        notify(remark)
+    return found
+
+
 def _make(
     folder: Path,
-    images: Path | None,
+    images: "Path | Items | None",
     preset: str | None,
     tables: dict[str, Any],
     changes: dict[str, Any],
@@ -647,7 +696,9 @@ def _make(
         changes = {**demo_digits(), **changes}
         demo_study(folder, preset=preset or "distribution", seed=seed, **changes)
     elif images is None or preset is None:
-        raise typer.BadParameter("A study needs --images and --question (or --from or --demo).")
+        raise typer.BadParameter(
+            "A study needs --images or --texts, and --question (or --from or --demo)."
+        )
     else:
         where = "" if settings is None else settings.name
         with progress("Preparing images") as advance:
@@ -688,13 +739,16 @@ def _value(text: str) -> Any:
         return text
 
 
-def _tell(folder: Path) -> None:
+def _tell(folder: Path, shown: "Path | Items | None") -> None:
     from sfumato.elicit.design.places import IMAGES, SETTINGS, open_study
 
     study = open_study(folder)
-    shown = len(list((folder / IMAGES).iterdir()))
+    if shown is None or isinstance(shown, Path):
+        count = f"{len(list((folder / IMAGES).iterdir())):,} images"
+    else:
+        count = f"{len(shown):,} texts"
     typer.echo(
-        f"Made {folder}: {study.form} about {shown:,} images, {study.per_item} people each, "
+        f"Made {folder}: {study.form} about {count}, {study.per_item} people each, "
         f"{study.layout.trials_per_person} trials per person."
     )
     typer.echo(

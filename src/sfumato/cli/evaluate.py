@@ -112,6 +112,13 @@ def evaluate(
     seed: given.Seed = 0,
     output: ScoresOutput = None,
     report: ReportOutput = None,
+    text: Annotated[
+        Path | None,
+        typer.Option("--text", metavar="FILE", help="Texts of the items, for the report."),
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option("--pictures", help="Folder or zip of the items' pictures.")
+    ] = None,
     overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
 ) -> None:
@@ -123,6 +130,8 @@ def evaluate(
     check_output(report, (".html",), what="The report is", overwrite=overwrite)
     if report is not None:
         require_packages("Drawing a report", "matplotlib", "jinja2")
+    elif text is not None or pictures is not None:
+        raise typer.BadParameter("--text and --pictures are shown on the page of --report.")
     sources = _sources(predictions, ids)
     with progress("Scoring") as advance, _options_named():
         done = models.evaluate(
@@ -146,7 +155,7 @@ def evaluate(
     if output is not None:
         done.write(output)
     if report is not None:
-        _draw(done, report)
+        _draw(done, report, text, pictures)
     found = null_for_nan(_found(labels, done))
     if as_json:
         print_json(found)
@@ -217,10 +226,11 @@ def _options_named() -> Iterator[None]:
         raise DataError(f"{error} Option: --unshared.") from None
 
 
-def _draw(done: "Evaluation", report: Path) -> None:
+def _draw(done: "Evaluation", report: Path, text: Path | None, pictures: Path | None) -> None:
     from sfumato.reporting.evaluation import report_evaluation
 
-    report_evaluation(done, report, title=f"Evaluation of {', '.join(done.models)}")
+    title = f"Evaluation of {', '.join(done.models)}"
+    report_evaluation(done, report, title=title, text=text, pictures=pictures)
 
 
 def _found(labels: Path, done: "Evaluation") -> dict[str, Any]:

@@ -45,7 +45,8 @@ Classes = Annotated[
     typer.Option("--classes", help="Text file with the classes in order, one per line."),
 ]
 QuestionKind = Annotated[
-    str | None, typer.Option("--question", help="What was asked, where the file does not say.")
+    str | None,
+    typer.Option("--question", help="What was asked: a kind, or a .json file of a question."),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="A malformed row is an error.")]
 Key = Annotated[

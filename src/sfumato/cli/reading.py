@@ -108,12 +108,15 @@ def read_options(
     key: str | None = None,
 ) -> "ReadOptions":
     """What a user says about a file, checked."""
+    from sfumato.judgments.formats import asked_as
     from sfumato.judgments.formats.reading import ReadOptions, read_classes
     from sfumato.judgments.formats.texts import delimiter_named
 
+    said = asked_as(question)
+    if classes is not None:
+        said["classes"] = read_classes(classes)
     return ReadOptions(
-        classes=None if classes is None else read_classes(classes),
-        question=question,
+        **said,
         item=table.item,
         annotator=table.annotator,
         answer=table.answer,

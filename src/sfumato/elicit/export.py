@@ -162,6 +162,8 @@ def _of_comparisons(rows: list[Any], question: ComparisonQuestion) -> dict[str, 
         case "triplets":
             names = ("item", "first", "second")
             answer = {"closer": [one["closer"] for one in given]}
+        case "preference":
+            raise AssertionError("no screen asks preferences")
         case _:
             assert_never(question.kind)
     return {name: [one[name] for one in items] for name in names} | answer

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels import signals
-from sfumato.labels.compare import SMALLEST, jensen_shannon_rows, kl_rows, total_variation_rows
+from sfumato.labels.compare import (
+    SMALLEST,
+    earth_mover,
+    jensen_shannon_rows,
+    kl_rows,
+    total_variation_rows,
+)
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.scores import Better, Metric, metric_words
@@ -160,6 +166,29 @@ def jensen_shannon(human: LabelSet, model: LabelSet) -> PerItem:
     """Mean divergence to the midpoint in nats, from 0 to log 2; not its square root."""
     require_same_rows(human, model)
     return jensen_shannon_rows(human.probs, model.probs)
+
+
+def wasserstein(human: LabelSet, model: LabelSet) -> PerItem:
+    """How far mass moves along the scale: ``scipy.stats.wasserstein_distance`` with its values.
+
+    >>> human = LabelSet(("a",), ("1", "2", "3"), [[1, 0, 0]], values=(1, 2, 3))
+    >>> wasserstein(human, LabelSet(("a",), ("1", "2", "3"), [[0, 0, 1]]))
+    array([2.])
+    """
+    require_same_rows(human, model)
+    return earth_mover(human, model)
+
+
+def mean_error(human: LabelSet, model: LabelSet) -> PerItem:
+    """|mean of the model − mean of people| on the scale."""
+    return np.abs(mean_bias(human, model))
+
+
+def mean_bias(human: LabelSet, model: LabelSet) -> PerItem:
+    """Mean of the model − mean of people on the scale: above zero where it rates too high."""
+    require_same_rows(human, model)
+    values = np.array(human.require_values("The error of a mean"))
+    return (model.probs - human.probs) @ values
 
 
 def second_best_accuracy(human: LabelSet, model: LabelSet) -> PerItem:
@@ -502,6 +531,8 @@ class Scorer:
     parts: Callable[[LabelSet, LabelSet], NDArray[np.float64]]  # (items, numbers)
     summary: Callable[[NDArray[np.float64]], float]
     per_item: Callable[[LabelSet, LabelSet], PerItem] | None = None
+    scale: bool = False
+    """Whether it needs labels whose classes are the points of a scale."""
 
     @property
     def metric(self) -> Metric:
@@ -533,14 +564,16 @@ def metric_named(name: str) -> Scorer:
     return find(METRICS, name, what="metric")
 
 
-def _mean_over_items(name: str, per_item: Callable[[LabelSet, LabelSet], PerItem]) -> Scorer:
+def _mean_over_items(
+    name: str, per_item: Callable[[LabelSet, LabelSet], PerItem], *, scale: bool = False
+) -> Scorer:
     def parts(human: LabelSet, model: LabelSet) -> NDArray[np.float64]:
         return per_item(human, model)[:, None]
 
     def summary(rows: NDArray[np.float64]) -> float:
         return mean_of_defined(rows[:, 0])
 
-    return Scorer(name, parts, summary, per_item)
+    return Scorer(name, parts, summary, per_item, scale)
 
 
 METRICS: dict[str, Scorer] = {
@@ -567,6 +600,24 @@ METRICS: dict[str, Scorer] = {
         Scorer("rms_calibration_published", rms_parts, rms_published_of),
         Scorer("ece", ece_parts, ece_of),
         Scorer("classwise_calibration", classwise_parts, classwise_of),
+        _mean_over_items("manhattan", l1),
+        _mean_over_items("wasserstein", wasserstein, scale=True),
+        _mean_over_items("mean_error", mean_error, scale=True),
+        _mean_over_items("mean_bias", mean_bias, scale=True),
     )
 }
 """Every metric by its name, in the order in which a table shows them."""
+
+
+def usual_metrics(human: LabelSet) -> tuple[str, ...]:
+    """What is measured unless somebody asks: all that these labels have, each once.
+
+    >>> "wasserstein" in usual_metrics(LabelSet(("a",), ("1", "2"), [[1, 0]]))
+    False
+    """
+    again = ("manhattan",)  # l1 under the name of a shared task
+    return tuple(
+        name
+        for name, scorer in METRICS.items()
+        if name not in again and (human.values is not None or not scorer.scale)
+    )

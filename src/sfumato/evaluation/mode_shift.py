@@ -26,10 +26,12 @@ from sfumato.labels.signals import original_agreement
 from sfumato.stats import (
     bootstrap_means,
     draw_multinomial,
+    item_influence,
     mean_interval,
     mean_of_defined,
     percentile_interval,
-    student_interval,
+    table_by_item,
+    two_way_t,
 )
 
 DEFAULT_METRICS = ("accuracy", "cross_entropy", "kl", "brier")
@@ -139,13 +141,15 @@ class _Scores:
         return {seed: sign * (mine[seed] - theirs[seed]) for seed in mine if seed in theirs}
 
     def estimate(self, rows: Rows, *, rng: np.random.Generator, draws: int) -> StepEstimate:
-        """The mean over seeds; over items too, where all seeds were tested on the same ones."""
+        """The mean over seeds, with its interval over seeds and items."""
         if not rows:
             return StepEstimate(np.nan, np.nan, np.nan)
         value, seeds = self.mean(rows), tuple(rows)
         if not self.same_items(seeds):
             means = np.array([mean_of_defined(values) for values in rows.values()])
-            return StepEstimate(value, *student_interval(means), seeds, "seeds")
+            table = table_by_item([self.items[seed] for seed in seeds], list(rows.values()))
+            ends, _ = two_way_t(means, item_influence(table))
+            return StepEstimate(value, *ends, seeds, "seeds and items")
         ends = mean_interval(np.array(list(rows.values())), rng=rng, draws=draws)
         return StepEstimate(value, *ends, seeds, "seeds and items" if len(seeds) > 1 else "items")
 
@@ -180,8 +184,7 @@ def mode_shift(
     have its own test items, the same for all targets; ``original`` and ``human`` have all of them.
 
     Intervals are over seeds and items (``stats.mean_interval``), with a single seed over items
-    (bootstrap), with seeds that were tested on different items over seeds (Student's t); steps are
-    paired. The share is a percentile bootstrap over seeds and items.
+    (bootstrap); steps are paired. The share is a percentile bootstrap over seeds and items.
 
     >>> people = LabelSet("ab", ("cat", "dog"), [[0.2, 0.8], [0, 1]])
     >>> original = LabelSet("ab", ("cat", "dog"), [[1, 0], [0, 1]])

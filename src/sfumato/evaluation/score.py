@@ -123,8 +123,8 @@ def compare_models(
     ``arms`` are predictions by arm and seed. ``pairs`` are (first, second) for first minus
     second; by default every later arm minus every earlier one. Pairs are over the seeds that both
     arms have, and one that has no seed in common is an error. With several seeds the interval is
-    Student's t, with the ``test`` of ``SEED_TESTS``. With one seed the pairs are items: paired
-    bootstrap and sign-flip permutation, where the metric is a mean over items.
+    over ``interval``, as in ``score_seeds``, with the ``test`` of ``SEED_TESTS``. With one seed the
+    pairs are items: paired bootstrap and sign-flip permutation, where the metric is a mean.
     """
     asked = pairs or [(later, earlier) for earlier, later in combinations(arms, 2)]
     _check_pairs(arms, asked)

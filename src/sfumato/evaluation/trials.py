@@ -8,7 +8,7 @@ A number that does not exist (a stratum without items, a second choice where nob
 NaN with a note, never left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
-from sfumato.evaluation.metrics import METRICS, Scorer, cross_entropy, top_class
+from sfumato.evaluation.metrics import (
+    METRICS,
+    Scorer,
+    cross_entropy,
+    top_class,
+    usual_metrics,
+    wasserstein,
+)
 from sfumato.labels.alter import class_level, majority_labels
 from sfumato.labels.labelset import LabelSet, align, hard_labels
 from sfumato.labels.signals import entropy
@@ -28,12 +35,13 @@ from sfumato.stats import (
     Interval,
     bootstrap_means,
     bootstrap_statistics,
+    item_influence,
     paired_t,
     percentile_interval,
     share_interval,
     sign_flip,
     student_interval,
-    two_way_interval,
+    two_way_t,
     wilcoxon,
 )
 
@@ -45,6 +53,9 @@ ALSO_AGAINST = ("accuracy", "cross_entropy")
 
 REFERENCES = ("entropy_floor", "class_oracle")
 """Lines to read cross-entropy by: what no model can beat, and what the class alone gives (C20)."""
+
+SCALE_REFERENCE = "wasserstein_of_mean"
+"""The line to read Wasserstein distances by: what the mean label of all items gives."""
 
 SHARES = ("accuracy", "top2_accuracy", "second_best_accuracy", "second_best_accuracy_all")
 """Metrics that count items; where all or none count, resampling would claim certainty."""
@@ -65,7 +76,6 @@ Mask = NDArray[np.bool_]  # (items,)
 Places = NDArray[np.int64]  # of the items in a stratum
 Drawn = list[NDArray[np.float64]]  # for each metric what it is on resampled items
 
-_EVERYTHING = (*METRICS, *REFERENCES)
 _NOWHERE: Places = np.empty(0, dtype=np.int64)
 
 
@@ -131,10 +141,21 @@ class ArmTrials:
         }
 
     @cached_property
-    def same_items(self) -> bool:
-        """Whether every seed has one trial, and all of them the same items."""
-        alone = all(len(trials) == 1 for trials in self.trials.values())
-        return alone and len({trial.items for trial in self._all()}) == 1
+    def tested(self) -> dict[str, int]:
+        """The items of all trials, numbered."""
+        items = dict.fromkeys(item for trial in self._all() for item in trial.items)
+        return {item: number for number, item in enumerate(items)}
+
+    @cached_property
+    def columns(self) -> dict[int, list[Places]]:
+        """For every trial of every seed the numbers of its items."""
+        return {
+            seed: [
+                np.array([self.tested[item] for item in trial.items], dtype=np.int64)
+                for trial in trials
+            ]
+            for seed, trials in self.trials.items()
+        }
 
     @cached_property
     def models(self) -> list[Provenance]:
@@ -198,13 +219,18 @@ def measure(
     All metrics against people; accuracy and cross-entropy also against their majority and the
     original labels; and, with cross-entropy or by name, the reference lines.
     """
-    known: dict[str, Scorer | None] = {**METRICS, **dict.fromkeys(REFERENCES)}
-    asked = metrics if metrics is not None else _EVERYTHING
+    known: dict[str, Scorer | None] = {
+        **METRICS,
+        **dict.fromkeys((*REFERENCES, SCALE_REFERENCE)),
+    }
+    asked = metrics if metrics is not None else (*usual_metrics(human), *REFERENCES)
     computed = [name for name in asked if find(known, name, what="metric") is not None]
     labels = {"people": human, "majority": majority_labels(human, "share")}
     if original is not None:
         labels["original"] = align(human, original)[1]
     lines = REFERENCES if "cross_entropy" in asked else [n for n in REFERENCES if n in asked]
+    if "wasserstein" in asked:
+        lines = (*lines, SCALE_REFERENCE)
     return [
         *metric_rows(labels, model, computed, ALSO_AGAINST),
         *(_reference(name, human, labels.get("original")) for name in lines),
@@ -239,8 +265,8 @@ def score_arm(
 ) -> list[Estimate]:
     """Every number of an arm: the mean over the seeds that have it, with its interval (S2-74).
 
-    Over seeds it is Student's t; over seeds and items a two-way one, where the metric is a mean
-    over items that all seeds share, and Student's where it is not; over items a bootstrap.
+    Over seeds it is Student's t; over seeds and items a two-way one (``stats.two_way_t``), where
+    the metric is a mean over items, and Student's where it is not; over items a bootstrap.
     """
     resampled = len(arm.trials) == 1 and interval == "seeds and items"
     only = next(iter(arm.trials.values()))
@@ -285,15 +311,21 @@ def compare_arms(
 ) -> list[Estimate]:
     """``first`` minus ``second`` by every metric and stratum, over the seeds of both (S4-36).
 
-    Several seeds are the pairs: Student's t interval and the ``test`` of ``SEED_TESTS``. With one
-    seed the pairs are items, if the interval may be over them: paired bootstrap and sign-flip
-    permutation, where the metric is a mean over items. Without a common seed there is nothing.
+    Several seeds are the pairs, and if the interval may be over them so are items: both arms were
+    tested on the same ones, so that what is hard in them cancels out (``paired``). With one seed
+    only items are: paired bootstrap and sign-flip permutation, where the metric is a mean over
+    items. Without a common seed there is nothing.
     """
     shared = [seed for seed in first.trials if seed in second.trials]
     if not shared:
         return []
-    resampled = len(shared) == 1 and interval == "seeds and items"
-    places = [at for at, rows in enumerate(first.rows) if rows.metric not in REFERENCES]
+    both = interval == "seeds and items"
+    resampled = both and len(shared) == 1
+    places = [
+        at
+        for at, rows in enumerate(first.rows)
+        if rows.metric not in (*REFERENCES, SCALE_REFERENCE)
+    ]
     source = _sources(first.models, second.models)
     found = []
     for stratum in first.strata:
@@ -323,25 +355,73 @@ def compare_arms(
                 source=source(rows.labels, note),
             )
             if pairs is None:
-                found.append(paired_over_seeds(blank, apart, test=test, rng=rng))
+                influence = (
+                    added_influence((first, second), (1, -1), apart, stratum, at) if both else None
+                )
+                found.append(paired(blank, apart, influence, test=test, rng=rng))
             else:
                 found.append(pairs.estimate(blank, at))
     return found
 
 
-def paired_over_seeds(
-    blank: Estimate, apart: Mapping[int, float], *, test: str = "paired t", rng: np.random.Generator
+def paired(
+    blank: Estimate,
+    apart: Mapping[int, float],
+    influence: NDArray[np.float64] | None = None,
+    *,
+    test: str = "paired t",
+    rng: np.random.Generator,
 ) -> Estimate:
-    """The mean of differences by seed, with Student's t interval and the p-value of a named test.
+    """The mean of differences by seed, with an interval and the p-value of a named test.
 
-    ``blank`` says what they are differences of. A single seed has neither interval nor test.
+    ``blank`` says what they are differences of. With the ``influence`` of items, (seeds, items),
+    interval and t test are over seeds and items, without it over seeds; the other tests always
+    are. A single seed has neither interval nor test.
     """
     if not apart:
         return blank
     values = np.array(list(apart.values()))
     estimate = replace(blank, value=float(values.mean()), seeds=tuple(apart))
-    estimate = with_interval(estimate, *student_interval(values), "seeds")
-    return _with_test(estimate, find(SEED_TESTS, test, what="test over seeds")(values, rng), test)
+    p = find(SEED_TESTS, test, what="test over seeds")(values, rng)
+    if influence is None:
+        return _with_test(with_interval(estimate, *student_interval(values), "seeds"), p, test)
+    ends, both = two_way_t(values, influence)
+    estimate = with_interval(estimate, *ends, "seeds and items")
+    if test == "paired t":
+        p, test = both, "paired t over seeds and items"
+    return _with_test(estimate, p, test)
+
+
+def added_influence(
+    sides: Sequence[ArmTrials],
+    signs: Sequence[float],
+    seeds: Iterable[int],
+    stratum: str,
+    at: int,
+) -> NDArray[np.float64] | None:
+    """What each item adds to the error of a sum of arms with each seed: (seeds, items).
+
+    Trials of one seed count as their mean. None where the metric is no mean over items, is not
+    finite, or the arms were not tested on the same items.
+    """
+    first, kept = sides[0], list(seeds)
+    width = len(first.tested)
+    found, seen = np.zeros((len(kept), width)), np.zeros(width, dtype=np.bool_)
+    for row, seed in enumerate(kept):
+        tested = [side.trials[seed] for side in sides]
+        if len({len(trials) for trials in tested}) > 1:
+            return None
+        for columns, *trials in zip(first.columns[seed], *tested, strict=True):
+            if not trials[0].rows[at].is_mean or any(t.items != trials[0].items for t in trials):
+                return None
+            for sign, trial in zip(signs, trials, strict=True):
+                places = trial.places.get(stratum, _NOWHERE)
+                values = trial.rows[at].rows[places, 0]
+                if np.isinf(values).any():
+                    return None
+                found[row, columns[places]] += sign * item_influence(values) / len(tested[0])
+                seen[columns[places[~np.isnan(values)]]] = True
+    return found[:, seen]
 
 
 def value_of(rows: MetricRows, places: Places) -> float:
@@ -510,21 +590,18 @@ def _over_items(
 def _over_seeds(
     arm: ArmTrials, stratum: str, at: int, interval: SeedInterval
 ) -> tuple[Interval, str]:
-    values = np.array(list(arm.values[stratum, at].values()))
-    if interval == "seeds" or not arm.same_items:
+    by_seed = arm.values[stratum, at]
+    values = np.array(list(by_seed.values()))
+    if interval == "seeds" or len(values) < 2:
         return student_interval(values), "seeds"
-    same = [(trial.rows[at], trial.places.get(stratum, _NOWHERE)) for trial in arm._all()]
-    rows = np.stack([each.rows[places, 0] for each, places in same])  # (seeds, items)
-    undefined = np.isnan(rows)
-    ragged = (undefined.any(axis=0) != undefined.all(axis=0)).any()
-    if not same[0][0].is_mean or ragged:  # no value for each seed and item
+    influence = added_influence((arm,), (1,), by_seed, stratum, at)
+    if influence is None:
         return student_interval(values), "seeds"
-    defined = rows[:, ~undefined.any(axis=0)]
-    if same[0][0].metric in SHARES and defined.size and defined.mean() in (0, 1):
+    if arm.rows[at].metric in SHARES and values.mean() in (0, 1):
         # every item right with every seed: what varies is which items there are
-        count = defined.shape[1]
-        return share_interval(round(float(defined.mean()) * count), count), "items"
-    return two_way_interval(defined), "seeds and items"
+        count = influence.shape[1]
+        return share_interval(round(float(values.mean()) * count), count), "items"
+    return two_way_t(values, influence)[0], "seeds and items"
 
 
 def _mean_value(trials: Sequence[Trial], stratum: str, at: int) -> float:
@@ -596,6 +673,9 @@ def _reference(name: str, human: LabelSet, original: LabelSet | None) -> MetricR
     note = ""
     if name == "entropy_floor":
         values = entropy(human)
+    elif name == SCALE_REFERENCE:
+        mean = np.broadcast_to(human.probs.mean(axis=0), human.probs.shape)
+        values = wasserstein(human, LabelSet(human.items, human.classes, mean))
     else:
         if original is None:
             original = hard_labels(human.items, human.classes, top_class(human))

@@ -1,4 +1,4 @@
-"""Answers about pairs and triples of items: how similar two are, which of two is closer."""
+"""Answers about pairs and triples of items: how similar, which is closer, which is better."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,9 @@ from sfumato.judgments.judgments import VIEWS, RejectedRow, Remark
 from sfumato.names import find
 from sfumato.provenance import Provenance
 
-ComparisonKind = Literal["pairs", "triplets"]
+ComparisonKind = Literal["pairs", "triplets", "preference"]
+
+TIE = "tie"
 
 _ABOUT_THE_ANSWER: dict[str, pl.DataType] = {
     "annotator": pl.String(),  # null: not recorded
@@ -34,6 +36,13 @@ COMPARISON_COLUMNS: dict[ComparisonKind, dict[str, pl.DataType]] = {
         "closer": pl.String(),  # "first" or "second"
         **_ABOUT_THE_ANSWER,
     },
+    "preference": {
+        "first": pl.String(),
+        "second": pl.String(),
+        "preferred": pl.String(),  # "first", "second" or, where the question allows it, "tie"
+        **_ABOUT_THE_ANSWER,
+        "note": pl.String(),  # what the person wrote beside the answer
+    },
 }
 """The columns of a table of comparisons, by kind."""
 
@@ -43,18 +52,21 @@ class ComparisonQuestion:
     """What was asked about items side by side."""
 
     kind: ComparisonKind
-    """The form of the answer: a rating of two items, or which of two is closer to a third."""
+    """The form of the answer: a rating of two items, which of two is closer to a third, or which
+    of two is better."""
     wording: str
     scale: tuple[float, float] | None
-    """Lowest and highest rating of a pair; None for triplets."""
+    """Lowest and highest rating of a pair; None for the others."""
     version: str = "1"
     """Changes whenever wording or scale change."""
+    tie: bool = False
+    """Whether a preference may be a tie."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(ComparisonKind):
             find(COMPARISON_QUESTIONS, self.kind, what="kind of comparison")
         if (self.kind == "pairs") != (self.scale is not None):
-            raise DataError("Pairs are rated on a scale, triplets have none.")
+            raise DataError("Pairs are rated on a scale, triplets and preferences have none.")
         if self.scale is not None and not self.scale[0] < self.scale[1]:
             raise DataError(f"The scale of a rating must go up, not from {self.scale}.")
 
@@ -65,7 +77,24 @@ class ComparisonQuestion:
             "version": self.version,
             "wording": self.wording,
             "scale": None if self.scale is None else list(self.scale),
+            **({"tie": self.tie} if self.kind == "preference" else {}),
         }
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The words that an answer chooses from; none where it is a rating."""
+        if self.scale is not None:
+            return ()
+        return ("first", "second", TIE) if self.tie else ("first", "second")
+
+    @property
+    def answer(self) -> str:
+        """The column, and the field of the answer as JSON, that holds what was said.
+
+        >>> [COMPARISON_QUESTIONS[kind].answer for kind in ("pairs", "triplets", "preference")]
+        ['rating', 'closer', 'preferred']
+        """
+        return {"pairs": "rating", "triplets": "closer", "preference": "preferred"}[self.kind]
 
 
 COMPARISON_QUESTIONS: dict[str, ComparisonQuestion] = {
@@ -77,8 +106,9 @@ COMPARISON_QUESTIONS: dict[str, ComparisonQuestion] = {
     "triplets": ComparisonQuestion(
         "triplets", "Is this image closer to the first one than to the second?", None
     ),
+    "preference": ComparisonQuestion("preference", "Which of the two is better?", None, tie=True),
 }
-"""The preset of each kind: similarity ratings (S1-03) and triplets (S1-04)."""
+"""The preset of each kind: similarity ratings (S1-03), triplets (S1-04), preferences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +139,15 @@ class Comparisons:
             on_scale = table["rating"].is_between(low, high).fill_null(False)
             assert on_scale.all(), "a rating off the scale"
         else:
-            assert set(table["closer"]) <= {"first", "second"}, "an answer that is no side"
+            said = set(table[self.question.answer])
+            assert said <= set(self.question.sides), "an answer that is no side"
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
     def kind(self) -> ComparisonKind:
-        """Whether these are ratings of pairs or triplets."""
+        """Whether these are ratings of pairs, triplets or preferences."""
         return self.question.kind
 
     @property
@@ -136,9 +167,10 @@ def comparison_question_from_json(stored: Mapping[str, Any], *, where: str) -> C
             stored.get("wording", preset.wording),
             None if scale is None else (float(scale[0]), float(scale[1])),
             str(stored.get("version", preset.version)),
+            bool(stored.get("tie", preset.tie)),
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise DataError(
             f"{where} holds no question about comparisons: it needs an object with at least "
-            '{"kind": "pairs", "scale": [0, 6]} or {"kind": "triplets"}.'
+            '{"kind": "pairs", "scale": [0, 6]}, {"kind": "triplets"} or {"kind": "preference"}.'
         ) from None

@@ -20,8 +20,8 @@ from sfumato.judgments.coded import (
     encode_table,
     mark_again,
 )
-from sfumato.judgments.question import Question
-from sfumato.judgments.statements import Statements, read_answers
+from sfumato.judgments.question import BARE, Question
+from sfumato.judgments.statements import OffScale, Statements, read_answers
 from sfumato.names import load_name
 from sfumato.provenance import Provenance, Step
 from sfumato.tabular import Tabular
@@ -42,6 +42,7 @@ COLUMNS: dict[str, pl.DataType] = {
     "gold": pl.String(),  # the class known to be right, where one is known
     "completed": pl.Boolean(),  # whether the session reached its end
     "simulated": pl.Boolean(),  # true: made up by a simulated person; null: given by a person
+    "note": pl.String(),  # what the person wrote beside the answer, such as a reason
 }
 """The columns of a judgments table. ``item`` and ``answer`` are required, the rest may be null."""
 
@@ -58,6 +59,7 @@ ABOUT_COLUMNS: dict[str, str] = {
     "gold": "the class known to be right, where one is",
     "completed": "whether the session reached its end",
     "simulated": "true where a simulated person answered; empty for people",
+    "note": "what the annotator wrote beside the answer, such as a reason",
 }
 """What the columns of judgments hold."""
 
@@ -208,7 +210,7 @@ class Judgments(Tabular):
         """
         empty = [name for name in self.table.columns if not self.table[name].count()]
         table = self.table.drop([name for name in empty if name not in ("item", "answer")])
-        if self.question.kind != "choose-one":
+        if self.question.kind not in BARE:
             return table
         given = table["answer"].unique().to_list()
         plain = [_plain_choice(answer) for answer in given]
@@ -260,6 +262,13 @@ def judgments_from(
     stated, wrong = read_answers(question, given.values.to_list())
     for code, error in wrong.items():
         rows = np.flatnonzero(given.code == code)
+        if isinstance(error, OffScale) and len(rows):
+            who = _who(coded, int(rows[0]))
+            where, line = places[int(rows[0])]
+            raise DataError(
+                f"{where}, line {line}, field 'answer': {who} is {error.found}; expected "
+                f"{error.expected}. Correct the row, or name the scale that people used."
+            )
         if isinstance(error, UnknownName) and len(rows):
             where, line = places[int(rows[0])]
             raise DataError(
@@ -354,9 +363,15 @@ def mark_selected(judgments: Judgments, keep: Sequence[str] = ()) -> NDArray[np.
 
 
 def _plain_choice(answer: str) -> str:
-    """A chosen class without JSON's quotes; any other answer as it is."""
+    """A class or point without JSON's quotes; any other answer as it is."""
     choice = json.loads(answer)
     return choice if isinstance(choice, str) else answer
+
+
+def _who(coded: CodedTable, row: int) -> str:
+    """Whose answer about what stands in a row, for errors."""
+    item, person = (coded.coded(name).decode([row])[0] for name in ("item", "annotator"))
+    return f"the answer of {'somebody' if person is None else repr(person)} about item {item!r}"
 
 
 def _stated(coded: CodedTable) -> Coded:

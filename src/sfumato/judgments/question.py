@@ -8,7 +8,8 @@ each kind with the wording of the paper it comes from.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from itertools import pairwise
+from typing import Any, Literal
 
 from sfumato.errors import DataError
 from sfumato.names import find
@@ -26,7 +27,18 @@ Kind = Literal[
     "ranking",
     "confidence",
     "distribution",
+    "rating",
+    "number",
+    "multi-label",
+    "three-point",
+    "own-and-others",
 ]
+
+SCALES = ("rating", "number")
+"""The kinds whose classes are the points of a scale: their order is told, never guessed."""
+
+BARE = ("choose-one", *SCALES)
+"""The kinds whose answers are a single word or number, which a table may hold without quotes."""
 
 RULED_OUT = "ruled_out"
 """The field of a drawn distribution that lists what the item is definitely not (S2-02)."""
@@ -46,10 +58,11 @@ class Question(ShortRepr):
     """The form of the answer."""
     classes: tuple[str, ...]
     """What the answer is about, in the order of the label columns."""
-    wording: str
-    """What the annotator reads; ``{class}`` stands for a class shown with the item."""
+    wording: str = ""
+    """What the annotator reads; ``{class}`` stands for a class shown with the item. Empty where
+    nobody recorded it."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of this kind: scale, count, subset, none_of_these."""
+    """Settings of this kind: scale, count, subset, none_of_these, values of a scale's points."""
     version: str = "1"
     """Changes whenever wording, options or classes change."""
 
@@ -59,14 +72,36 @@ class Question(ShortRepr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(self.classes))
-        if self.kind not in get_args(Kind):
-            find(QUESTIONS, self.kind, what="question")
+        preset = find(QUESTIONS, self.kind, what="question")
+        object.__setattr__(self, "options", {**preset.options, **self.options})
         if len(self.classes) < 2:
             raise DataError(f"A question needs at least two classes; found {list(self.classes)}.")
         if len(set(self.classes)) < len(self.classes):
             twice = sorted({name for name in self.classes if self.classes.count(name) > 1})
             raise DataError(f"The classes must differ; {twice[0]!r} occurs more than once.")
         _check_options(self)
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """What the points of a scale count, going up; None where the classes have no order.
+
+        Told by the option ``values``; otherwise the points' names where these are numbers, or
+        their places from 1.
+
+        >>> ask("rating", ["bad", "fair", "good"]).values
+        (1.0, 2.0, 3.0)
+        >>> ask("number", ["not at all", "completely"], values=[0, 100]).values
+        (0.0, 100.0)
+        >>> ask("choose-one", ["1", "2"]).values is None
+        True
+        """
+        if self.kind not in SCALES:
+            return None
+        given = self.options.get("values")
+        try:
+            return tuple(float(value) for value in (self.classes if given is None else given))
+        except ValueError:
+            return tuple(float(place) for place in range(1, len(self.classes) + 1))
 
     def to_json(self) -> str:
         """The question as a JSON text, to be stored beside the answers."""
@@ -155,6 +190,31 @@ QUESTIONS: dict[str, Preset] = {
         {"scale": 100},
         "a whole distribution drawn by hand (S3-19)",
     ),
+    "rating": Preset(
+        "Rate it on this scale.",
+        {"values": None},
+        "one point of a scale; its classes are the points in order, from low to high",
+    ),
+    "number": Preset(
+        "Where does it lie between these points?",
+        {"values": None},
+        "a number between two ends, as a slider gives it; its classes are points along the way",
+    ),
+    "multi-label": Preset(
+        "Which of these apply? Each may, on its own.",
+        {},
+        "yes, no or unsure for every class on its own; several may apply, or none",
+    ),
+    "three-point": Preset(
+        "How probable is it that “{class}”: at the lowest, at the highest, and your best guess?",
+        {"scale": 100},
+        "the lowest, best and highest probability of the first of two classes",
+    ),
+    "own-and-others": Preset(
+        "What is your answer, and what do you think that others answer?",
+        {"scale": 100},
+        "one label, and what others are expected to say: a label, or a share for each",
+    ),
 }
 
 
@@ -219,15 +279,39 @@ def _check_options(question: Question) -> None:
             "The levels of a question are names with numbers from 0 to 1, such as "
             f'{{"guessing": 0.5, "definitely": 1}}; found {levels!r}.'
         )
-    if question.kind == "distribution" and RULED_OUT in question.classes:
+    if question.kind in ("distribution", "own-and-others") and RULED_OUT in question.classes:
         raise DataError(
             f"A class of a distribution cannot be called {RULED_OUT!r}: so is the list of what an "
             "item is definitely not. Call it otherwise."
         )
+    if question.kind == "three-point" and len(question.classes) != 2:
+        raise DataError(
+            "A three-point probability is about two classes, what may happen and its contrary; "
+            f"found {len(question.classes)}."
+        )
+    if question.kind in SCALES:
+        _check_values(question, options.get("values"))
     if question.kind == "sparse" and not 1 <= options.get("count", 2) <= len(question.classes):
         raise DataError(
             f"A sparse question asks for 1 to {len(question.classes)} classes, "
             f"not {options['count']!r}."
+        )
+
+
+def _check_values(question: Question, given: Any) -> None:
+    numbers = isinstance(given, list | tuple) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in given
+    )
+    if given is not None and (not numbers or len(given) != len(question.classes)):
+        raise DataError(
+            f"The values of a scale are one number for each of its {len(question.classes)} points; "
+            f"found {given!r}."
+        )
+    values = question.values or ()
+    if not all(low < high for low, high in pairwise(values)):
+        raise DataError(
+            "The points of a scale stand in order, from the lowest to the highest value; found "
+            f"{', '.join(f'{value:g}' for value in values)}."
         )
 
 

@@ -8,9 +8,10 @@ and "not mentioned" is a mass of NaN: three different things.
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, assert_never
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,20 @@ ODDITIES: dict[str, str] = {
     "mass-under": "stated mass under 100 %",
     "nothing-stated": "an answer that favours no class",
     "unanswered": "some classes were left without an answer",
+    "bounds-out-of-order": "a best guess that is not between the lowest and the highest",
 }
 
 
 class BadAnswer(Exception):
     """An answer that does not have the form its question asks for; the reader sets it aside."""
+
+
+class OffScale(BadAnswer):
+    """A number that is not on the scale: the scale is another, so the reader refuses the whole."""
+
+    def __init__(self, found: Any, expected: str) -> None:
+        super().__init__(f"{_short(found)} is not {expected}")
+        self.found, self.expected = _short(found), expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +62,7 @@ class Statements:
     none_of_these: NDArray[np.bool_]  # (answers,)
     said_again: NDArray[np.float64]  # (answers,) mass typed when the first choice was chosen twice
     oddities: Mapping[str, NDArray[np.bool_]]  # name to (answers,)
+    bounds: NDArray[np.float64]  # (answers, 2) lowest and highest mass of the first class, or NaN
 
     def __len__(self) -> int:
         return len(self.index)
@@ -68,6 +79,7 @@ class _Stated:
     """Named classes, best first; classes of equal standing share a place."""
     none_of_these: bool = False
     said_again: float = math.nan
+    bounds: tuple[float, float] = (math.nan, math.nan)
     odd: list[str] = field(default_factory=list)
 
 
@@ -95,6 +107,7 @@ def read_answers(
     rank = np.zeros(shape, dtype=np.int64)
     none_of_these = np.zeros(len(answers), dtype=bool)
     said_again = np.full(len(answers), np.nan)
+    bounds = np.full((len(answers), 2), np.nan)
     oddities = {name: np.zeros(len(answers), dtype=bool) for name in ODDITIES}
     wrong: dict[int, BadAnswer | UnknownName] = {}
     for row, text in enumerate(answers):
@@ -116,11 +129,12 @@ def read_answers(
             none_of_these[row] = True
         if not math.isnan(stated.said_again):
             said_again[row] = stated.said_again
+        bounds[row] = stated.bounds
         for name in stated.odd:
             oddities[name][row] = True
     index = np.arange(len(answers))
     stated_all = Statements(
-        index, mass, ruled_out, unsure, rank, none_of_these, said_again, oddities
+        index, mass, ruled_out, unsure, rank, none_of_these, said_again, oddities, bounds
     )
     return stated_all, wrong
 
@@ -246,7 +260,7 @@ def _yes_no_unsure(question: Question, answer: Any) -> _Stated:
     stated = _Stated(ruled_out=given["no"], unsure=given["unsure"])
     stated.named = [given["yes"], given["unsure"]] if given["yes"] else []
     all_no = len(given["no"]) == len(question.classes)
-    stated.none_of_these = all_no and question.options["none_of_these"]
+    stated.none_of_these = all_no and question.options.get("none_of_these", False)
     if len(fields) < len(question.classes):
         stated.odd.append("unanswered")
     if not given["yes"] and not given["unsure"] and not stated.none_of_these:
@@ -282,6 +296,59 @@ def _confidence(question: Question, answer: Any) -> _Stated:
     return _Stated(mass={chosen: levels[level]}, named=[[chosen]])
 
 
+def _rating(question: Question, answer: Any) -> _Stated:
+    point, values = _text_of(answer), question.values
+    assert values is not None
+    if point not in question.classes:
+        number = _number_of(answer)
+        if number not in values:
+            raise OffScale(answer, _points(question))
+        point = question.classes[values.index(number)]
+    return _Stated(mass={point: 1.0}, named=[[point]])
+
+
+def _number(question: Question, answer: Any) -> _Stated:
+    """A number lies between two points: both get mass, so that their mean is the number."""
+    values, number = question.values, _number_of(answer)
+    assert values is not None
+    if not values[0] <= number <= values[-1]:
+        raise OffScale(answer, f"a number from {values[0]:g} to {values[-1]:g}")
+    above = max(1, bisect_left(values, number))
+    share = (number - values[above - 1]) / (values[above] - values[above - 1])
+    low, high = question.classes[above - 1 : above + 1]
+    return _Stated(mass={low: 1 - share, high: share})
+
+
+def _multi_label(question: Question, answer: Any) -> _Stated:
+    if isinstance(answer, list):  # what was ticked; the rest was not
+        ticked = [name for names in _likely_set(question, answer).named for name in names]
+        answer = {name: "yes" if name in ticked else "no" for name in question.classes}
+    stated = _yes_no_unsure(question, answer)
+    stated.odd = [name for name in stated.odd if name == "unanswered"]  # nothing need apply
+    return stated
+
+
+def _three_point(question: Question, answer: Any) -> _Stated:
+    fields = _fields(answer, needed=("lower", "best", "upper"))
+    scale = question.options["scale"]
+    numbers = [_number_of(fields[name]) for name in ("lower", "best", "upper")]
+    for name, number in zip(("lower", "best", "upper"), numbers, strict=True):
+        if not 0 <= number <= scale:
+            raise OffScale(fields[name], f"a probability from 0 to {scale:g} ({name})")
+    lower, best, upper = (number / scale for number in numbers)
+    first, second = question.classes
+    odd = [] if lower <= best <= upper else ["bounds-out-of-order"]
+    return _Stated(mass={first: best, second: 1 - best}, bounds=(lower, upper), odd=odd)
+
+
+def _own_and_others(question: Question, answer: Any) -> _Stated:
+    fields = _fields(answer, needed=("own", "others"))
+    own, others = _known(question, fields["own"]), fields["others"]
+    if not isinstance(others, dict):
+        return _Stated(named=[[own]], mass={_known(question, others): 1.0})
+    return replace(_distribution(question, others), named=[[own]])
+
+
 _PARSERS: dict[str, Callable[[Question, Any], _Stated]] = {
     "choose-one": _choose_one,
     "top-two": _top_two,
@@ -294,29 +361,23 @@ _PARSERS: dict[str, Callable[[Question, Any], _Stated]] = {
     "ranking": _ranking,
     "confidence": _confidence,
     "distribution": _distribution,
+    "rating": _rating,
+    "number": _number,
+    "multi-label": _multi_label,
+    "three-point": _three_point,
+    "own-and-others": _own_and_others,
 }
 
 
 def _asked(question: Question) -> Sequence[str]:
+    """The classes that each want a number."""
     match question.kind:
         case "top-class":
             return list(question.options["subset"])
         case "sparse":
             return question.classes[: question.options["count"]]
-        case "sliders" | "distribution":
-            return question.classes
-        case (
-            "choose-one"
-            | "top-two"
-            | "typicality"
-            | "yes-no-unsure"
-            | "likely-set"
-            | "ranking"
-            | "confidence"
-        ):
-            raise AssertionError("only sliders ask one number per class")
         case _:
-            assert_never(question.kind)
+            return question.classes
 
 
 def _known(question: Question, name: Any) -> str:
@@ -358,6 +419,35 @@ def _share(question: Question, typed: Any, odd: list[str]) -> float | None:
         odd.append("out-of-range")
         return None
     return number / scale
+
+
+def _text_of(answer: Any) -> str:
+    """A point as it is named; 3 and 3.0 are both written 3."""
+    if isinstance(answer, str):
+        return answer
+    number = _number_of(answer)
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def _number_of(answer: Any) -> float:
+    """A number, or a text that is one; NaN for anything else."""
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return math.nan
+    try:
+        return float(answer)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _points(question: Question) -> str:
+    """The scale in words: its points, or its ends where there are many."""
+    names, values = question.classes, question.values
+    assert values is not None
+    ends = f"{values[0]:g} to {values[-1]:g}"
+    if all(name == f"{value:g}" for name, value in zip(names, values, strict=True)):
+        return f"one of the {len(names)} points {ends}"
+    shown = names if len(names) <= 7 else (names[0], "…", names[-1])
+    return f"one of the {len(names)} points {', '.join(shown)} ({ends})"
 
 
 def _note_exclusions(question: Question, stated: _Stated, *, chosen: set[str]) -> None:

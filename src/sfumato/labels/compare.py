@@ -3,7 +3,7 @@
 The second set is brought into the item and class order of the first, and may hold more items.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, assert_never
 
 import numpy as np
@@ -32,13 +32,19 @@ probability that a softmax can express, and a class that a model excludes costs 
 unit of human mass instead of making the mean infinite. A coarser floor such as 1e-12 would move
 the published cross-entropies of the stored networks in the third decimal."""
 
-Divergence = Literal["jensen-shannon", "total-variation"]
-"""The bounded, symmetric distances: at most log 2 and at most 1."""
+Divergence = Literal["jensen-shannon", "total-variation", "earth-mover"]
+"""Symmetric distances: at most log 2, at most 1, and at most the length of the scale."""
 
 
-def divergence_rows(first: Rows, second: Rows, divergence: Divergence) -> NDArray[np.float64]:
-    """The distance of the given name, row by row."""
+def divergence_rows(
+    first: Rows, second: Rows, divergence: Divergence, values: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """The distance of the given name, row by row; ``values`` are those of a scale's points."""
     match divergence:
+        case "earth-mover":
+            if values is None:
+                raise DataError("The earth mover's distance needs the values of a scale's points.")
+            return earth_mover_rows(first, second, values)
         case "jensen-shannon":
             return jensen_shannon_rows(first, second)
         case "total-variation":
@@ -73,6 +79,21 @@ def jensen_shannon_rows(first: Rows, second: Rows) -> NDArray[np.float64]:
     """
     middle = (first + second) / 2
     return (kl_rows(first, middle) + kl_rows(second, middle)) / 2
+
+
+def earth_mover_rows(first: Rows, second: Rows, values: Sequence[float]) -> NDArray[np.float64]:
+    """How far mass moves along a scale, ∫ |F − G|, whose points count ``values``.
+
+    Equal to ``scipy.stats.wasserstein_distance(values, values, row, other_row)``; between points
+    one apart it is the total variation.
+
+    >>> rows = np.array([[1.0, 0, 0]]), np.array([[0, 0, 1.0]])
+    >>> earth_mover_rows(*rows, (1, 2, 4)), total_variation_rows(*rows)
+    (array([3.]), array([1.]))
+    """
+    order = np.argsort(values)
+    ahead = np.cumsum((first - second)[..., order], axis=-1)[..., :-1]
+    return np.abs(ahead) @ np.diff(np.asarray(values, dtype=np.float64)[order])
 
 
 # Turn two label sets over the same items into distances, one per item, or a correlation.
@@ -143,6 +164,27 @@ def jensen_shannon(first: LabelSet, second: LabelSet) -> PerItem:
     return jensen_shannon_rows(first.probs, second.probs)
 
 
+def earth_mover(first: LabelSet, second: LabelSet) -> PerItem:
+    """How far mass moves along the scale whose points are the classes.
+
+    >>> first = LabelSet(("a",), ("bad", "fair", "good"), [[1, 0, 0]], values=(1, 2, 3))
+    >>> earth_mover(first, LabelSet(("a",), first.classes, [[0, 0.5, 0.5]]))
+    array([1.5])
+    """
+    first, second = align(first, second)
+    told = first if first.values is not None else second
+    values = told.require_values("The earth mover's distance")
+    if second.values not in (None, values):
+        raise DataError("The two label sets count the points of the scale differently.")
+    return earth_mover_rows(first.probs, second.probs, values)
+
+
+def label_distance(first: LabelSet, second: LabelSet) -> PerItem:
+    """The usual distance: the earth mover's along a scale, total variation between bare classes."""
+    ordinal = first.values is not None or second.values is not None
+    return earth_mover(first, second) if ordinal else total_variation(first, second)
+
+
 def kl(first: LabelSet, second: LabelSet) -> PerItem:
     """Kullback–Leibler divergence Σ p log(p/q) in nats, of the second from the first (S4-30).
 
@@ -194,7 +236,7 @@ def class_blind_wasserstein(first: LabelSet, second: LabelSet) -> PerItem:
 
 
 def closest_pairs(
-    first: LabelSet, second: LabelSet, count: int, distance: Distance = total_variation
+    first: LabelSet, second: LabelSet, count: int, distance: Distance = label_distance
 ) -> list[Pair]:
     """The ``count`` items on which the two sets differ least, nearest first (S3-17).
 
@@ -204,7 +246,7 @@ def closest_pairs(
 
 
 def farthest_pairs(
-    first: LabelSet, second: LabelSet, count: int, distance: Distance = total_variation
+    first: LabelSet, second: LabelSet, count: int, distance: Distance = label_distance
 ) -> list[Pair]:
     """The ``count`` items on which the two sets differ most, farthest first (S3-17).
 

@@ -32,7 +32,7 @@ from sfumato.labels.agreement import (
     percent_agreement,
     within_person,
 )
-from sfumato.labels.build import DEFAULT_RECIPE, build
+from sfumato.labels.build import DEFAULT_RECIPE, build_units
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.labels.signals import (
     concentration,
@@ -58,7 +58,7 @@ def describe(
     """What was collected, and what the named quality rules would change."""
     chosen = select(judgments)
     recipe = DEFAULT_RECIPE[judgments.question.kind]
-    crowd = build(chosen, recipe).crowd
+    crowd = build_units(chosen, recipe)
     question = judgments.question
     return {
         "simulated": is_simulated(judgments.provenance),
@@ -110,7 +110,7 @@ def describe_other(found: Comparisons | MixJudgments) -> dict[str, Any]:
 
 def score_aggregators(judgments: Judgments, *, rng: np.random.Generator) -> list[dict[str, Any]]:
     """Every aggregator that fits, by the log-loss of votes it has not seen (no truth needed)."""
-    crowd = build(select(judgments), DEFAULT_RECIPE[judgments.question.kind]).crowd
+    crowd = build_units(select(judgments), DEFAULT_RECIPE[judgments.question.kind])
     anonymous = bool((crowd.annotator == NOT_RECORDED).any())
     names = [
         name
@@ -227,8 +227,8 @@ def _repeats(judgments: Judgments, recipe: str, rng: np.random.Generator) -> dic
     if not len(found.pairs):
         return None
     seen_again = judgments.in_view("repeat")
-    first = build(select(judgments), recipe).crowd
-    again = build(judgments.take(seen_again, Step("select repeats")), recipe).crowd
+    first = build_units(select(judgments), recipe)
+    again = build_units(judgments.take(seen_again, Step("select repeats")), recipe)
     return {
         "pairs": len(found.pairs),
         "unpaired": found.unpaired,

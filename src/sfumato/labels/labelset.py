@@ -70,7 +70,9 @@ class LabelSet(Tabular):
     """One row per item, one column per class; each row sums to one.
 
     ``weight`` counts the judgments behind each row; left out it is zero (a model's beliefs).
-    ``crowd`` are those judgments, where the labels were made from them.
+    ``crowd`` are those judgments, where the labels were made from them. ``values`` are what the
+    classes count where they are the points of a scale: then labels have means, and mass that lies
+    far off counts more than mass beside it.
 
     >>> labels = LabelSet(("a", "b"), ("cat", "dog"), [[0.75, 0.25], [0, 1]])
     >>> labels
@@ -90,6 +92,7 @@ class LabelSet(Tabular):
     weight: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (items,)
     provenance: Provenance = ()
     crowd: "CrowdLabels | None" = None
+    values: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "items", _as_texts(self.items))
@@ -98,6 +101,7 @@ class LabelSet(Tabular):
         object.__setattr__(self, "weight", _frozen(weight, np.float64))
         _check_unique(self.items, "item")
         _check_unique(self.classes, "class")
+        object.__setattr__(self, "values", _checked_values(self.values, self.classes))
         if issparse(self.probs):
             rows = csr_array(self.__dict__.pop("probs"), dtype=np.float64, copy=True)
             rows.sum_duplicates()
@@ -215,7 +219,10 @@ class LabelSet(Tabular):
         rows = np.array([self._rows[item] for item in names], dtype=np.int64)
         crowd = None if self.crowd is None else self.crowd.of_items(names)
         held = self.probs if self.sparse is None else self.sparse
-        return LabelSet(names, self.classes, held[rows], self.weight[rows], self.provenance, crowd)
+        weight = self.weight[rows]
+        return LabelSet(
+            names, self.classes, held[rows], weight, self.provenance, crowd, self.values
+        )
 
     def entropy(self) -> NDArray[np.float64]:
         """How undecided each item is, in nats: Shannon entropy, with 0 log 0 = 0."""
@@ -224,6 +231,23 @@ class LabelSet(Tabular):
             sums = np.bincount(rows, entr(self.sparse.data), minlength=len(self))
             return sums.astype(np.float64)
         return entr(self.probs).sum(axis=1)
+
+    def means(self) -> NDArray[np.float64]:
+        """The mean of each row on the scale.
+
+        >>> LabelSet(("a",), ("bad", "good"), [[0.25, 0.75]], values=(0, 100)).means()
+        array([75.])
+        """
+        return self.probs @ np.array(self.require_values("A mean"))
+
+    def require_values(self, what: str) -> tuple[float, ...]:
+        """What the classes count; an error where they have no order, as nobody says what."""
+        if self.values is None:
+            raise DataError(
+                f"{what} needs labels whose classes are the points of a scale, and nobody says "
+                "what these count. Read the answers as a rating, or give the labels values."
+            )
+        return self.values
 
     def top(self) -> list[str]:
         """The most probable class of each item, the first of several."""
@@ -246,12 +270,19 @@ class LabelSet(Tabular):
         return f"LabelSet of {len(self):,} items and {_named_classes(self.classes)}"
 
     def change(
-        self, *, provenance: Provenance | None = None, crowd: "CrowdLabels | None" = None
+        self,
+        *,
+        provenance: Provenance | None = None,
+        crowd: "CrowdLabels | None" = None,
+        values: tuple[float, ...] | None = None,
     ) -> "LabelSet":
-        """The same labels that came about otherwise, or with the judgments behind them."""
+        """The same labels that came about otherwise, with the judgments behind them, or values."""
         held = self.probs if self.sparse is None else self.sparse
         steps = self.provenance if provenance is None else provenance
-        return LabelSet(self.items, self.classes, held, self.weight, steps, crowd or self.crowd)
+        kept = crowd or self.crowd
+        return LabelSet(
+            self.items, self.classes, held, self.weight, steps, kept, values or self.values
+        )
 
     def _distribution(self, row: int) -> Distribution:
         held = self.probs[row] if self.sparse is None else self.sparse[[row]].toarray()[0]
@@ -259,7 +290,8 @@ class LabelSet(Tabular):
 
     def with_probs(self, probs: NDArray[np.float64], step: Step) -> "LabelSet":
         """The same items and classes with other probabilities, one step later."""
-        return LabelSet(self.items, self.classes, probs, self.weight, (*self.provenance, step))
+        steps = (*self.provenance, step)
+        return LabelSet(self.items, self.classes, probs, self.weight, steps, None, self.values)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -286,6 +318,8 @@ class CrowdLabels(Tabular):
     answers: NDArray[np.float64]  # (answers, classes)
     said: NDArray[np.int32]  # (judgments,)
     provenance: Provenance
+    values: tuple[float, ...] | None
+    """What the classes count, where they are the points of a scale."""
 
     def __init__(
         self,
@@ -298,6 +332,7 @@ class CrowdLabels(Tabular):
         provenance: Provenance = (),
         *,
         said: object = None,
+        values: Sequence[float] | None = None,
     ) -> None:
         """``answers`` alone has a row per judgment; ``said`` alone are votes, codes of classes."""
         set_field = partial(object.__setattr__, self)
@@ -310,6 +345,7 @@ class CrowdLabels(Tabular):
         set_field("answers", _frozen(rows, np.float64))
         set_field("said", _frozen(np.arange(len(self.answers)) if said is None else said, np.int32))
         set_field("provenance", provenance)
+        set_field("values", _checked_values(values, self.classes))
         _check_unique(self.items, "item")
         _check_unique(self.annotators, "annotator")
         _check_unique(self.classes, "class")
@@ -359,6 +395,7 @@ class CrowdLabels(Tabular):
             self._shares(judged, weight[judged]),
             weight[judged],
             (*self.provenance, Step("aggregate mean", {"estimand": "what people say"})),
+            values=self.values,
         )
 
     def _shares(self, judged: NDArray[np.bool_], weight: NDArray[np.float64]) -> Any:
@@ -395,6 +432,7 @@ class CrowdLabels(Tabular):
             self.answers,
             (*self.provenance, step),
             said=self.said[rows],
+            values=self.values,
         )
 
     def of_items(self, items: Sequence[Id]) -> "CrowdLabels":
@@ -412,6 +450,7 @@ class CrowdLabels(Tabular):
             self.answers,
             self.provenance,
             said=self.said[rows],
+            values=self.values,
         )
 
     def with_provenance(self, provenance: Provenance) -> "CrowdLabels":
@@ -425,6 +464,7 @@ class CrowdLabels(Tabular):
             self.answers,
             provenance,
             said=self.said,
+            values=self.values,
         )
 
     def __getitem__(self, item: Id) -> list[tuple[str | None, Distribution]]:
@@ -509,13 +549,33 @@ def align(first: LabelSet, second: LabelSet) -> tuple[LabelSet, LabelSet]:
     if first.classes == second.classes:
         return first, second
     columns = [second.classes.index(name) for name in first.classes]
+    values = None if second.values is None else tuple(second.values[place] for place in columns)
     return first, LabelSet(
-        second.items, first.classes, second.probs[:, columns], second.weight, second.provenance
+        second.items,
+        first.classes,
+        second.probs[:, columns],
+        second.weight,
+        second.provenance,
+        values=values,
     )
 
 
 def _as_texts(names: Iterable[object]) -> tuple[str, ...]:
     return tuple(name if type(name) is str else str(name) for name in names)
+
+
+def _checked_values(
+    values: Sequence[float] | None, classes: tuple[str, ...]
+) -> tuple[float, ...] | None:
+    if values is None:
+        return None
+    numbers = tuple(float(value) for value in values)
+    if len(numbers) != len(classes) or not np.isfinite(numbers).all():
+        raise DataError(
+            f"There are {len(classes)} classes; their values are as many finite numbers, not "
+            f"{list(values)}."
+        )
+    return numbers
 
 
 def _check_reserved(classes: Sequence[str]) -> None:

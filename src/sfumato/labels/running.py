@@ -17,7 +17,13 @@ from sfumato.judgments.question import Question
 from sfumato.judgments.statements import read_answers, top_choice
 from sfumato.labels.aggregate import aggregate
 from sfumato.labels.agreement import Agreement, between_people, krippendorff_nominal
-from sfumato.labels.build import DEFAULT_GAMMA, DEFAULT_RECIPE, NONE_OF_THESE, RECIPES
+from sfumato.labels.build import (
+    DEFAULT_GAMMA,
+    DEFAULT_RECIPE,
+    EACH_CLASS,
+    NONE_OF_THESE,
+    RECIPES,
+)
 from sfumato.labels.labelset import CrowdLabels
 
 Array = NDArray[np.float64]
@@ -41,7 +47,7 @@ def outcomes_of(question: Question | ComparisonQuestion) -> tuple[str, ...]:
         case Question():
             none = question.kind == "yes-no-unsure" and question.options["none_of_these"]
             return (*question.classes, NONE_OF_THESE) if none else question.classes
-        case ComparisonQuestion(kind="triplets"):
+        case ComparisonQuestion(kind="triplets" | "preference"):
             return ("first", "second")
         case ComparisonQuestion():
             return ("alike", "different")
@@ -64,6 +70,9 @@ def read_distributions(
             return _read_statements(question, texts)
         case ComparisonQuestion(kind="triplets"):
             return read_two_sided([json.loads(text)["closer"] == "first" for text in texts])
+        case ComparisonQuestion(kind="preference"):
+            share = {"first": 1.0, "tie": 0.5, "second": 0.0}
+            return read_two_sided([share[json.loads(text)["preferred"]] for text in texts])
         case ComparisonQuestion():
             low, high = question.scale or (0.0, 1.0)
             return read_two_sided(
@@ -184,7 +193,8 @@ def agreement_so_far(crowd: CrowdLabels) -> tuple[Agreement, ...]:
 
 
 def _read_statements(question: Question, texts: Sequence[str]) -> AnswerDistributions:
-    recipe = RECIPES[DEFAULT_RECIPE[question.kind]]
+    usually = DEFAULT_RECIPE[question.kind]
+    recipe = RECIPES["yes-unsure-weighted" if usually in EACH_CLASS else usually]
     usual = {"gamma": DEFAULT_GAMMA, "rule": "consistent"}
     options = {name: usual[name] for name in recipe.takes}
     stated, wrong = read_answers(question, texts)

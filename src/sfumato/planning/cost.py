@@ -203,6 +203,11 @@ FORM_OF_QUESTION: dict[Kind, str] = {
     "ranking": "sparse",
     "confidence": "sparse",
     "distribution": "soft",
+    "rating": "hard",
+    "number": "soft",
+    "multi-label": "yes-no-unsure",
+    "three-point": "soft",
+    "own-and-others": "hard",
 }
 """Which form of answer a question asks for."""
 
@@ -258,17 +263,8 @@ def kept_classes(judgments: Judgments) -> int | None:
         case "ranking":
             named = (judgments.statements.rank > 0).sum(axis=1)[judgments.statements.index]
             return max(1, round(float(named.mean())))
-        case (
-            "choose-one"
-            | "sliders"
-            | "typicality"
-            | "yes-no-unsure"
-            | "likely-set"
-            | "distribution"
-        ):
-            return None
         case _:
-            assert_never(question.kind)
+            return None
 
 
 def _form_of(answers: Judgments | Comparisons) -> str:

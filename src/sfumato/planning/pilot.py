@@ -49,6 +49,11 @@ RECIPE_OF_QUESTION: dict[Kind, str] = {
     "ranking": "ranking",
     "confidence": "confidence",
     "distribution": "sliders",
+    "rating": "votes",
+    "number": "between-points",
+    "multi-label": "yes-unsure-weighted",
+    "three-point": "three-point",
+    "own-and-others": "votes",
 }
 """How answers of a pilot are read as numbers that order the classes."""
 

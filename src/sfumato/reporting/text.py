@@ -419,12 +419,35 @@ def basis_text(rows: Sequence[Estimate]) -> str:
 def paired_words(over: str) -> str:
     """How differences are paired, by what their intervals are over.
 
-    >>> paired_words("seeds"), paired_words("items")
-    ('paired by seed, on the same items', 'paired by item')
+    >>> paired_words("seeds"), paired_words("seeds and items")
+    ('paired by seed, on the same items', 'paired by seed and item')
     """
+    if over.startswith(BOTH):
+        return "paired by seed and item"
     if "seeds" in over:
         return "paired by seed, on the same items"
     return "paired by item" if "items" in over else "paired"
+
+
+PAIRING = {
+    BOTH: "The difference is taken seed by seed and item by item. Its interval allows for other "
+    "seeds and for other items (two-way analysis of variance, Student's t).",
+    "seeds": "The difference is taken seed by seed, on the same items. Its interval allows for "
+    "other seeds and not for other items (Student's t).",
+    "items": "The difference is taken item by item. Its interval allows for other items and not "
+    "for another training (bootstrap).",
+}
+"""How differences are paired, by what their interval is over."""
+
+
+def pairing_of(rows: Iterable[Estimate]) -> tuple[str, ...]:
+    """Sentences on how differences are paired and what their intervals allow for.
+
+    >>> pairing_of([Estimate("kl", 0.1, arm="soft", second="hard", over="seeds")])[0][:42]
+    'The difference is taken seed by seed, on t'
+    """
+    over = dict.fromkeys(one.over for one in rows if one.is_difference)
+    return tuple(PAIRING[each] for each in over if each in PAIRING)
 
 
 def _setting(one: Estimate) -> tuple[object, ...]:

@@ -35,6 +35,7 @@ from sfumato.reporting.text import (
     contrasts,
     count,
     paired_words,
+    pairing_of,
     references,
     spelt,
     verdict,
@@ -331,7 +332,8 @@ def _labels_file(run: RunFolder) -> Path:
 
 
 def _origin(run: RunFolder, rows: Sequence[Estimate]) -> Origin:
-    return Origin(meaning_of(rows), provenance_of(rows[:1]), path=_path(run), rows=ROWS)
+    meaning = (*meaning_of(rows), *pairing_of(rows))
+    return Origin(meaning, provenance_of(rows[:1]), path=_path(run), rows=ROWS)
 
 
 def _path(run: RunFolder) -> tuple[str, ...]:

@@ -382,7 +382,8 @@ class Study(ShortRepr, StudySettings):
     metrics: tuple[str, ...] = ()
     """Of untouched items; empty: all there are."""
     interval: Literal["seeds", "seeds and items"] = "seeds and items"
-    """What intervals of single arms are over; differences between arms are paired by seed."""
+    """What intervals are over, where a metric is a mean over items; all others are over seeds.
+    Differences between arms are paired by both."""
     strata: tuple[str, ...] = ()
     """Strata that are scored besides all items; empty: all that the labels have."""
     ladders: tuple[tuple[str, ...], ...] = ()

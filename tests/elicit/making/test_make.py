@@ -15,6 +15,7 @@ from sfumato.elicit.design.places import open_study, read_key
 from sfumato.elicit.design.presets import PRESETS
 from sfumato.elicit.making.make import demo_study, new_study
 from sfumato.errors import DataError, UnknownName
+from sfumato.items.load import load_items
 
 CLASSES = ("cat", "dog")
 
@@ -406,3 +407,43 @@ def test_settings_of_the_folder_can_make_another(tmp_path: Path) -> None:
     second = new_study(tmp_path / "b", images=pictures(), seed=0, where="study.toml", **changes)
 
     assert open_study(second) == open_study(first)
+
+
+PAIRS = {
+    "a": {"premise": "It <b>rains</b>.", "hypothesis": "It is wet."},
+    "b": {"premise": "She sings.", "hypothesis": ""},
+    "c": {"premise": "He runs.", "hypothesis": "He sleeps."},
+}
+
+
+def test_texts_stand_in_the_place_of_images(tmp_path: Path) -> None:
+    folder = make(tmp_path, "distribution", images=load_items(PAIRS), checks=None)
+    found = {row["item"]: row for row in rows(folder)}
+    assert {item: json.loads(row["shown"])["texts"] for item, row in found.items()} == {
+        "a": [[["premise", "It <b>rains</b>."], ["hypothesis", "It is wet."]]],
+        "b": [[["premise", "She sings."]]],  # an empty field is left out
+        "c": [[["premise", "He runs."], ["hypothesis", "He sleeps."]]],
+    }
+    assert all(row["images"] == "[]" for row in found.values())
+    assert not list((folder / "images").iterdir())
+    study = open_study(folder)
+    words = study.model_dump_json()
+    assert "image" not in words.lower() and "What category does the text" in study.wording
+
+
+def test_texts_are_compared_and_checked_like_images(tmp_path: Path) -> None:
+    texts = load_items(PAIRS)
+    pairs = new_study(tmp_path / "pairs", images=texts, preset="pairs", seed=0)
+    assert sorted(len(json.loads(row["shown"])["texts"]) for row in rows(pairs)) == [2, 2, 2]
+    checks = table(tmp_path / "checks.csv", "image,class\nc,cat\n")
+    study = make(tmp_path, "distribution", images=texts, checks=checks, layout={"checks_every": 2})
+    assert [row["gold"] for row in rows(study) if row["role"] == "check"] == ["cat"]
+
+
+def test_what_cannot_be_shown_as_text_is_refused(tmp_path: Path) -> None:
+    refused(
+        tmp_path, "texts cannot be mixed", preset="mix", images=load_items(PAIRS), mixes=tmp_path
+    )
+    refused(tmp_path, "these are 2 vectors of 2 numbers", images=load_items(np.eye(2)))
+    long = {"a": "word " * 5_000, "b": "short"}
+    refused(tmp_path, "item 'a' has more than 20,000 letters", images=load_items(long))

@@ -154,7 +154,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             **changes: Any,
         ) -> Place:
             folder = tmp_path_factory.mktemp("place") / preset
-            images = pictures(12)
+            images = changes.pop("images", None) or pictures(12)
             form = PRESETS[preset].form
             settings: dict[str, Any] = {
                 "per_item": 100,
@@ -172,7 +172,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
                 settings["classes"] = CLASSES
             if PRESETS[preset].shows in ("mix", "image-and-class"):
                 settings["labels"] = {
-                    name: CLASSES[place % 10] for place, name in enumerate(images)
+                    name: CLASSES[place % 10] for place, name in enumerate(dict(images))
                 }
             if PRESETS[preset].shows == "mix":
                 settings["count"] = 6

@@ -121,7 +121,7 @@ def test_wrong_form_of_an_answer_comes_with_a_right_one(
 @pytest.mark.parametrize("kind", sorted(QUESTIONS))
 def test_example_of_an_answer_is_right_itself(kind: str) -> None:
     options = {"subset": ["b", "c"]} if kind == "top-class" else {}
-    question = ask(kind, ["a", "b", "c"], **options)
+    question = ask(kind, ["a", "b", "c"][: 2 if kind == "three-point" else 3], **options)
 
     _, wrong = read_answers(question, [example_answer(question)])
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import ask
-from sfumato.labels.build import NONE_OF_THESE, RECIPES, build
+from sfumato.judgments.question import SCALES, ask
+from sfumato.labels.build import EACH_CLASS, NONE_OF_THESE, RECIPES, build, build_classes
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 
@@ -21,7 +21,14 @@ CLASSES = ("cat", "dog", "deer", "frog")
 SIMILARITY = {frozenset(pair): 0.1 + 0.2 * place for place, pair in enumerate(
     [("cat", "dog"), ("cat", "deer"), ("dog", "deer"), ("cat", "frog"), ("dog", "frog")]
 )}  # fmt: skip
-FORMS = [(kind, recipe) for recipe, known in RECIPES.items() for kind in known.kinds]
+FORMS = [
+    (kind, recipe)
+    for recipe, known in RECIPES.items()
+    for kind in known.kinds
+    if recipe not in EACH_CLASS
+]
+ORDERED = (*SCALES, "three-point")
+"""Kinds in which the place of a class means something."""
 
 names = st.sampled_from(CLASSES)
 scores = st.sampled_from([0, 0.1, 0.25, 0.5, 1])
@@ -49,6 +56,16 @@ ANSWERS: dict[str, st.SearchStrategy[Any]] = {
     "confidence": st.fixed_dictionaries(
         {"choice": names, "confidence": st.sampled_from(["guessing", "probably", "definitely"])}
     ),
+    "rating": names | st.integers(1, 4),
+    "number": st.floats(1, 4) | st.integers(1, 4),
+    "multi-label": st.lists(names, unique=True)
+    | st.dictionaries(names, st.sampled_from(["yes", "no", "unsure"])),
+    "three-point": st.lists(st.integers(0, 100), min_size=3, max_size=3).map(
+        lambda points: dict(zip(("lower", "best", "upper"), sorted(points), strict=True))
+    ),
+    "own-and-others": st.fixed_dictionaries(
+        {"own": names, "others": names | st.dictionaries(names, st.integers(0, 100))}
+    ),
 }
 
 
@@ -66,7 +83,13 @@ def certain(kind: str, name: str) -> Any:
             return {name: 100}
         case "typicality":
             return {"class": name, "typicality": 1}
-        case "yes-no-unsure":
+        case "number":
+            return CLASSES.index(name) + 1
+        case "three-point":
+            return dict.fromkeys(("lower", "best", "upper"), 100 * (name == CLASSES[0]))
+        case "own-and-others":
+            return {"own": name, "others": name}
+        case "yes-no-unsure" | "multi-label":
             return {**dict.fromkeys(others, "no"), name: "yes"}
         case "likely-set" | "ranking":
             return [name]
@@ -81,6 +104,7 @@ def built(
 ) -> CrowdLabels | None:
     """The labels of answers about two items in turn; None if none states enough."""
     kind, recipe = form
+    classes = classes[: 2 if kind == "three-point" else None]
     options = {"subset": ["cat", "dog"]} if kind == "top-class" else {}
     table = pl.DataFrame(
         {
@@ -147,6 +171,16 @@ def test_relabelling_classes_permutes_columns(form: tuple[str, str], data: st.Da
     answers = data.draw(st.lists(ANSWERS[form[0]], min_size=1, max_size=3))
     order = data.draw(st.sampled_from(list(permutations(CLASSES))))
 
+    if form[0] in ORDERED:  # other names in the same order
+        new = dict(zip(CLASSES, reversed(CLASSES), strict=True))
+        plain = built(form, answers)
+        renamed = [new.get(one, one) if isinstance(one, str) else one for one in answers]
+        moved = built(form, renamed, [new[name] for name in CLASSES])
+        assert (plain is None) == (moved is None)
+        if plain is not None and moved is not None:
+            assert np.array_equal(plain.probs, moved.probs)
+        return
+
     plain, moved = built(form, answers), built(form, answers, order)
 
     if plain is None or moved is None:
@@ -163,6 +197,8 @@ def test_certain_people_give_hard_labels_and_vote_shares(
 ) -> None:
     if form[0] == "top-class":
         chosen = [name if name in ("cat", "dog") else "cat" for name in chosen]
+    if form[0] == "three-point":
+        chosen = [name if name == CLASSES[0] else CLASSES[1] for name in chosen]
     answers = [certain(form[0], name) for name in chosen for _ in range(2)]  # both items alike
 
     crowd = built(form, answers)
@@ -171,4 +207,22 @@ def test_certain_people_give_hard_labels_and_vote_shares(
     shares = {name: [chosen.count(name) / len(chosen)] * 2 for name in CLASSES}
     assert set(crowd.classes) - set(CLASSES) <= {NONE_OF_THESE}
     found = by_name(crowd.mean())
-    assert all(np.allclose(found[name], shares[name]) for name in CLASSES)
+    assert all(np.allclose(found.get(name, 0), shares[name]) for name in CLASSES)
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_each_class_on_its_own(data: st.DataObject) -> None:
+    answers = data.draw(st.lists(ANSWERS["multi-label"], min_size=1, max_size=6))
+    order = data.draw(st.sampled_from(list(permutations(CLASSES))))
+
+    def shares(said: Sequence[Any], classes: Sequence[str]) -> dict[str, Any]:
+        rows = {"item": ["i"] * len(said), "answer": [json.dumps(one) for one in said]}
+        found = build_classes(Judgments(ask("multi-label", classes), pl.DataFrame(rows)))
+        return {name: float(each.crowd.mean().probs[0, 1]) for name, each in found.items()}
+
+    plain = shares(answers, CLASSES)
+    assert plain == pytest.approx(shares(answers[::-1], order))
+    assert all(0 <= share <= 1 for share in plain.values())
+    certain_of = {name: [certain("multi-label", name)] for name in CLASSES}
+    assert shares(certain_of["cat"], CLASSES) == {name: name == "cat" for name in CLASSES}

@@ -1,6 +1,7 @@
 """The protocols of the papers, in ``presets.toml``, as settings to begin a study with."""
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,27 +74,30 @@ class StudyPreset(FrozenSettings):
 
 
 def preset_study(
-    name: str, classes: Sequence[str], /, *, where: str = "", **changes: Any
+    name: str, classes: Sequence[str], /, *, where: str = "", texts: bool = False, **changes: Any
 ) -> ElicitStudy:
     """The study of a preset about the given classes; ``changes`` replace single settings.
 
     Tables such as ``layout`` may be given in part. ``where`` names in errors the file that the
-    changes come from.
+    changes come from. Where ``texts`` are shown, the words speak of texts and not of images.
 
     >>> study = preset_study("top-two", ["cat", "dog"], layout={"repeats": 3})
     >>> study.layout.trials_per_person, study.layout.repeats
     (25, 3)
     """
-    settings = preset_settings(name, classes, **changes)
+    settings = preset_settings(name, classes, texts=texts, **changes)
     return study_from(settings, where=where or f"The preset {name!r}")
 
 
-def preset_settings(name: str, classes: Sequence[str], /, **changes: Any) -> dict[str, Any]:
+def preset_settings(
+    name: str, classes: Sequence[str], /, *, texts: bool = False, **changes: Any
+) -> dict[str, Any]:
     """The settings of that study before they are checked."""
     preset = find(PRESETS, name, what="preset")
     told = preset.model_dump(mode="json", exclude_unset=True)
     whose = changes.get("whose", preset.whose)
-    words = words_for(name, whose, changes.get("classes", classes))
+    words = words_for(name, whose, changes.get("classes", classes), texts=texts)
+    speak = _speak_of_texts if texts else str
     settings: dict[str, Any] = {
         "name": name,
         "title": words.title,
@@ -108,10 +112,10 @@ def preset_settings(name: str, classes: Sequence[str], /, **changes: Any) -> dic
         "per_item": preset.per_item,
         "rules": list(preset.rules),
         "welcome": {
-            "consent": list(_FILE.consent),
+            "consent": [speak(text) for text in _FILE.consent],
             "instructions": list(words.instructions),
             "comprehension": [check.model_dump() for check in words.comprehension],
-            "debrief": list(_FILE.debrief),
+            "debrief": [speak(text) for text in _FILE.debrief],
         },
         "layout": told["layout"],
         "recruiting": told.get("recruiting", {}),
@@ -123,7 +127,7 @@ def preset_settings(name: str, classes: Sequence[str], /, **changes: Any) -> dic
     return settings
 
 
-def words_for(name: str, whose: str, classes: Sequence[str]) -> ViewWords:
+def words_for(name: str, whose: str, classes: Sequence[str], *, texts: bool = False) -> ViewWords:
     """The words of a preset for one view, with a class of the study where they need an example.
 
     >>> words_for("distribution", "own", ["melanoma", "naevus"]).comprehension[1].right
@@ -141,7 +145,36 @@ def words_for(name: str, whose: str, classes: Sequence[str]) -> ViewWords:
             preset.model_dump(include=set(ViewWords.model_fields), mode="json")
         )
     example = json.dumps(classes[0])[1:-1] if classes else ""
-    return ViewWords.model_validate_json(words.model_dump_json().replace("{example}", example))
+    told = words.model_dump_json()
+    if texts:
+        told = _speak_of_texts(told)
+    return ViewWords.model_validate_json(told.replace("{example}", example))
+
+
+def _speak_of_texts(words: str) -> str:
+    """The words of a preset where people are shown texts.
+
+    >>> _speak_of_texts("Images are hard to make out. Is an image in the image?")
+    'Texts are hard to understand. Is a text in the text?'
+    """
+    for said, instead in _OF_TEXTS.items():
+        words = re.sub(rf"\b{said}\b", instead, words)
+    return words
+
+
+_OF_TEXTS = {
+    "an image": "a text",
+    "An image": "A text",
+    "images": "texts",
+    "image": "text",
+    "Images": "Texts",
+    "hard to make out": "hard to understand",
+    "each shows": "each means",
+    "text shows": "text belongs to",
+    "people see": "people read",
+    "see images": "read texts",
+    "You will see": "You will read",
+}
 
 
 _VIEWS = {"own": "their own view", "others": "what others would say"}

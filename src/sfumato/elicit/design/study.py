@@ -178,6 +178,8 @@ Whose = Literal["own", "others"]
 """What people are asked for: what they see themselves, or what they think others would say."""
 
 LONGEST_CLASS = 200
+EXPERT_HOURS = 24.0 * 90
+"""How long experts may take for all their answers."""
 MIX_OPTIONS: dict[str, Any] = {"confidence": True}
 
 
@@ -318,6 +320,30 @@ def fit_layout(layout: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
     ):
         fitted["repeat_numbers"] = []
     return fitted
+
+
+def ask_experts(study: ElicitStudy, experts: int, *, given: Mapping[str, Any]) -> ElicitStudy:
+    """The study for a few known people who all answer about every item, with what was given."""
+    if experts < 2:
+        raise DataError(f"{experts} experts cannot be compared; ask at least two.")
+    wanted: dict[str, Any] = {
+        "per_item": experts,
+        "resume_hours": EXPERT_HOURS,
+        "reserve_minutes": EXPERT_HOURS * 60,
+        "rules": (),
+        "layout": {
+            "trials_per_person": 10_000, "per_class": False, "practice": 0, "checks_every": 0,
+            "repeats": 0, "repeat_numbers": (), "shuffle_classes": False, "allow_back": True,
+        },
+        "recruiting": {"places": experts, "pay": None, "bonus": None, "hourly": None},
+    }  # fmt: skip
+    settings = study.model_dump()
+    for key, value in wanted.items():
+        if isinstance(value, dict):
+            settings[key] = {**settings[key], **value, **given.get(key, {})}
+        elif key not in given:
+            settings[key] = value
+    return study_from(settings, where="A study of experts")
 
 
 def check_classes(classes: Sequence[str]) -> None:

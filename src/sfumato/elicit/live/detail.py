@@ -8,7 +8,7 @@ import polars as pl
 
 from sfumato.elicit.live.live import Live
 from sfumato.elicit.live.tally import Tally, take_rows
-from sfumato.elicit.live.views import items_page, person_row
+from sfumato.elicit.live.views import items_page, person_row, what_is_shown
 from sfumato.elicit.refusals import UnknownTrial
 from sfumato.judgments.judgments import VIEWS
 from sfumato.labels.agreement import between_pairs
@@ -51,6 +51,7 @@ def item_detail(live: Live, stimulus: int) -> dict[str, Any]:
             "role": tally.units.roles[unit],
             "gold": tally.units.gold_names[unit],
             "images": json.loads(tally.units.images[unit]),
+            "texts": what_is_shown(tally.units.shown[unit])["texts"],
             "outcomes": list(tally.outcomes),
             "label": labels["items"][0] if labels else None,
             "answers": [_answer(live, row) for row in rows.tolist()],
@@ -71,6 +72,7 @@ def _answer(live: Live, row: int) -> dict[str, Any]:
         "stimulus": units.ids[unit],
         "item": units.items[unit],
         "images": json.loads(units.images[unit]),
+        "texts": what_is_shown(units.shown[unit])["texts"],
         "number": int(stored["number"]),
         "view": VIEWS[int(stored["view"])],
         "text": tally.texts[said],

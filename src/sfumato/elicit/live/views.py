@@ -19,6 +19,7 @@ from sfumato.elicit.live.whatif import (
     told_by_answers,
 )
 from sfumato.elicit.session.sitting import FLAGS
+from sfumato.items.texts import show_text
 from sfumato.judgments.judgments import VIEWS
 from sfumato.judgments.statements import ODDITIES
 from sfumato.labels.agreement import Agreement
@@ -218,7 +219,7 @@ def items_page(
             {
                 "stimulus": units.ids[unit],
                 "item": units.items[unit],
-                "shown": json.loads(units.shown[unit]),
+                **what_is_shown(units.shown[unit]),
                 "images": json.loads(units.images[unit]),
                 "finished": int(units.finished[unit]),
                 "target": int(units.target[unit]),
@@ -399,3 +400,10 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
         name: _number(value) if isinstance(value, float) else value
         for name, value in values.items()
     }
+
+
+def what_is_shown(stored: str) -> dict[str, Any]:
+    """What annotators see of an item: classes and, shortened, its texts."""
+    shown = json.loads(stored)
+    texts = [show_text(dict(fields)) for fields in shown.pop("texts", ())]
+    return {"shown": shown, "texts": texts}

@@ -1,12 +1,12 @@
-"""Make a study: a folder of images and some settings become a folder that can be served."""
+"""Make a study: images or texts and some settings become a folder that can be served."""
 
 import re
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, assert_never
@@ -17,15 +17,18 @@ from PIL import Image
 
 from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
-from sfumato.elicit.design.study import ElicitStudy, Form, write_study
+from sfumato.elicit.design.study import ElicitStudy, Form, ask_experts, write_study
 from sfumato.elicit.making import stimuli as build
 from sfumato.elicit.making.pictures import (
     Advance,
     Images,
     Pictures,
     PictureSource,
+    Source,
+    TextSource,
     mix,
     open_images,
+    read_texts,
     write_pictures,
 )
 from sfumato.elicit.making.stimuli import fit_study
@@ -44,6 +47,7 @@ from sfumato.elicit.session.collection import keyed_hash
 from sfumato.elicit.storage.database import open_database
 from sfumato.elicit.storage.schema import Stimulus, create_all, fill
 from sfumato.errors import DataError
+from sfumato.items.items import Items
 from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
 
@@ -69,7 +73,7 @@ class _Given:
 def new_study(
     folder: Path,
     *,
-    images: Images,
+    images: Images | Items,
     preset: str,
     classes: Sequence[str] = (),
     allocation: Table | None = None,
@@ -79,6 +83,7 @@ def new_study(
     comparisons: Path | None = None,
     mixes: Path | None = None,
     count: int | None = None,
+    experts: int | None = None,
     database: str | None = None,
     seed: int,
     advance: Advance | None = None,
@@ -87,23 +92,34 @@ def new_study(
 ) -> Path:
     """Make a study in a new folder, and return the folder.
 
-    ``images`` is a folder, a zip archive or arrays by item. ``allocation`` gives images their
-    batches (S3-04), ``labels`` their known classes; ``checks`` and ``practice`` name images with a
-    class beyond doubt, which are then shown only as that. ``comparisons`` lists pairs or triplets,
-    ``mixes`` is a table that `sfumato mix` wrote; ``count`` says how many pairs, triplets or mixes
-    are drawn otherwise. ``changes`` replace settings of the preset, whose layout is made to fit
-    fewer images; ``where`` names the file they come from in errors. ``database`` is the address of
-    one elsewhere. If anything is wrong, no folder is left behind.
+    ``images`` is a folder, a zip archive, arrays by item, or ``Items`` that are texts. The table
+    ``allocation`` gives images their batches (S3-04), ``labels`` their known classes; ``checks``
+    and ``practice`` name images with a class beyond doubt, which are then shown only as that.
+    ``comparisons`` lists pairs or triplets, ``mixes`` is a table that `sfumato mix` wrote;
+    ``count`` says how many pairs, triplets or mixes are drawn otherwise. With ``experts`` so many
+    known people answer about every item, without checks and repeats, in as many sittings as they
+    like. ``changes`` replace settings of the preset, whose layout is made to fit fewer images;
+    ``where`` names the file they come from in errors. ``database`` is the address of one
+    elsewhere. If anything is wrong, no folder is left behind.
     """
     _check_new(folder)
     protocol = find(PRESETS, preset, what="preset")
     named = {"name": _slug(folder.name) or preset, **changes}
-    study = preset_study(preset, classes, where=where, **named)
+    texts = isinstance(images, Items)
+    study = preset_study(preset, classes, where=where, texts=texts, **named)
+    if experts is not None:
+        study = ask_experts(study, experts, given=changes)
     check_length(question_of(study))
     given = _Given(allocation, labels, checks, practice, comparisons, mixes, count)
     _check_given(study, protocol, given)
+    if texts and protocol.shows == "mix":
+        raise DataError(f"The preset {preset!r} mixes images; texts cannot be mixed.")
     rng, key = np.random.default_rng(seed), new_key()
-    with open_images(images) as sources, _made_whole(folder) as place:
+    if isinstance(images, Items):
+        opened: AbstractContextManager[Mapping[str, Source]] = nullcontext(read_texts(images))
+    else:
+        opened = open_images(images)
+    with opened as sources, _made_whole(folder) as place:
         stimuli, pictures = _stimuli(study, protocol, sources, given, key=key, rng=rng)
         study = fit_study(study, stimuli, changes.get("layout", {}))
         write_study(study, place / SETTINGS)
@@ -197,7 +213,7 @@ def _check_given(study: ElicitStudy, preset: StudyPreset, given: _Given) -> None
 def _stimuli(
     study: ElicitStudy,
     preset: StudyPreset,
-    sources: Mapping[str, PictureSource],
+    sources: Mapping[str, Source],
     given: _Given,
     *,
     key: bytes,
@@ -216,15 +232,16 @@ def _stimuli(
     if not items:
         raise DataError("All images are checks or practice; there is nothing to ask about.")
     ids = {item: keyed_hash(key, "image", item) for item in sources}
+    pictures = {item: one for item, one in sources.items() if isinstance(one, PictureSource)}
     readers: dict[str, Callable[[], Image.Image]] = {
-        ids[item]: source.read for item, source in sources.items()
+        ids[item]: source.read for item, source in pictures.items()
     }
     if preset.shows == "mix":
         mixes = _mixes(study, preset, items, names, given, rng)
         mixed = {one.item: keyed_hash(key, "mix", one.item) for one in mixes}
         for one in mixes:
             first, second = (
-                sources[item_of(name, names)] for name in (one.first_item, one.second_item)
+                pictures[item_of(name, names)] for name in (one.first_item, one.second_item)
             )
             readers[mixed[one.item]] = partial(mix, first, second, one.coefficient)
         main = build.mixed_images(
@@ -237,8 +254,17 @@ def _stimuli(
         *build.known_images(checks, ids, role="check"),
         *build.known_images(practice, ids, role="practice", show_class=study.form == "typicality"),
     ]
+    texts = {ids[item]: one for item, one in sources.items() if isinstance(one, TextSource)}
+    if texts:
+        return [_with_texts(one, texts) for one in stimuli], {}
     used = {image for one in stimuli for image in one.images}
     return stimuli, {image: read for image, read in readers.items() if image in used}
+
+
+def _with_texts(stimulus: Stimulus, texts: Mapping[str, TextSource]) -> Stimulus:
+    """The stimulus with its texts in the place of pictures."""
+    shown = [texts[name].fields for name in stimulus.images]
+    return replace(stimulus, images=(), shown={**stimulus.shown, "texts": shown})
 
 
 def _main(

@@ -28,6 +28,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from sfumato.elicit.design.study import write_private
 from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
+from sfumato.items.items import Items
 from sfumato.judgments.mixed import mix_pixels
 
 Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
@@ -51,6 +52,7 @@ SMALLEST = 160
 LARGEST = 1280
 MOST_PIXELS = 50_000_000
 MOST_BYTES = 64_000_000
+MOST_LETTERS = 20_000
 NOT_MEANT = {"Thumbs.db", "desktop.ini", "__MACOSX"}
 """Left in folders by computers, not by people; so is all that begins with a dot."""
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
@@ -66,6 +68,23 @@ class PictureSource:
     """Its path inside the folder."""
     read: Callable[[], Image.Image]
     """Grey or RGB at its own size; ``.format`` is kept."""
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """A text as it was handed in."""
+
+    item: str
+    fields: tuple[tuple[str, str], ...]
+    """Name and text of each field that is not empty."""
+
+    @property
+    def name(self) -> str:
+        """As for pictures: what it is called in tables."""
+        return self.item
+
+
+Source: TypeAlias = PictureSource | TextSource
 
 
 @contextmanager
@@ -84,6 +103,22 @@ def open_images(images: Images) -> Iterator[dict[str, PictureSource]]:
             yield _by_item(list(_in_archive(archive, images)), str(images))
     else:
         raise DataError(f"{images} is neither a folder of images nor a zip archive of them.")
+
+
+def read_texts(items: Items) -> dict[str, TextSource]:
+    """All texts by item; other items, and texts that are too long for a screen, are an error."""
+    if items.kind != "texts":
+        raise DataError(f"People can be shown texts or images; these are {items.describe()}.")
+    found = {}
+    for item, fields in items:
+        written = tuple((name, text) for name, text in fields.items() if text.strip())
+        if sum(len(text) for _, text in written) > MOST_LETTERS:
+            raise DataError(
+                f"The text of item {item!r} has more than {MOST_LETTERS:,} letters, too many to "
+                "read on a screen; shorten it."
+            )
+        found[item] = TextSource(item, written)
+    return found
 
 
 def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:

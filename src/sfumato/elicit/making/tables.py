@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sfumato.elicit.making.pictures import PictureSource
+from sfumato.elicit.making.pictures import Source
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
 from sfumato.judgments.mixed import Mix, read_mixes
@@ -32,7 +32,7 @@ class _Row:
     fields: Mapping[str, str]
 
 
-def names_of(sources: Mapping[str, PictureSource]) -> dict[str, str]:
+def names_of(sources: Mapping[str, Source]) -> dict[str, str]:
     """Both spellings of every image; where they clash, the name of a file counts."""
     spelt = {item: item for item in sources}
     return spelt | {_composed(source.name): source.item for source in sources.values()}

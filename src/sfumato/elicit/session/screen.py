@@ -37,6 +37,8 @@ class ShownTrial(_Shown):
     of: int
     images: tuple[str, ...]
     """Addresses, in the order in which they are shown."""
+    texts: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """In their place: of each text the names of its fields and what stands in them."""
     classes: tuple[str, ...]
     """In the order of this person."""
     shown: dict[str, Any]

@@ -117,9 +117,10 @@ def shown_trial(
 ) -> ShownTrial:
     """A trial as the page gets it: without its role, its gold answer and its secrets (S16)."""
     study = collection.study
-    images, shown = read_json(trial.images), read_json(trial.shown)
+    images, told = read_json(trial.images), read_json(trial.shown)
+    texts, shown = told.get("texts", []), {k: v for k, v in told.items() if k != "texts"}
     if trial.swapped:
-        images = [*images[:-2], images[-1], images[-2]] if len(images) > 1 else images
+        images, texts = _swap_last(images), _swap_last(texts)
         shown = {**shown, "classes": shown["classes"][::-1]} if "classes" in shown else shown
         draft = None if draft is None else swap_sides(study.form, draft)
     return ShownTrial(
@@ -127,6 +128,7 @@ def shown_trial(
         number=trial.slot + 1,
         of=len(sitting.plan),
         images=tuple(f"/image/{name}" for name in images),
+        texts=texts,
         classes=tuple(sitting.label_order),
         shown=shown,
         question=_asked_about(collection, shown),
@@ -135,6 +137,10 @@ def shown_trial(
         practice=trial.view == "practice",
         draft=draft,
     )
+
+
+def _swap_last(shown: list[Any]) -> list[Any]:
+    return [*shown[:-2], shown[-1], shown[-2]] if len(shown) > 1 else shown
 
 
 def _asked_about(collection: Collection, shown: Mapping[str, Any]) -> ShownQuestion:

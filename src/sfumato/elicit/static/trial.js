@@ -28,9 +28,11 @@ export async function trialScreen(screen, { send, back }) {
 
   const record = newRecord();
   const status = h("p", { id: "status", role: "alert" });
-  const pictures = trial.images.map((address, place) =>
-    h("img", { src: below(address), alt: t("image", { number: place + 1 }), draggable: "false" }),
-  );
+  const pictures = trial.texts.length
+    ? trial.texts.map(textBlock)
+    : trial.images.map((address, place) =>
+        h("img", { src: below(address), alt: t("image", { number: place + 1 }), draggable: "false" }),
+      );
 
   let complained = false; // what is said is about an answer that could not be sent
   function point(faults) {
@@ -158,8 +160,22 @@ export async function trialScreen(screen, { send, back }) {
   };
 }
 
+// A text with its fields; a single field needs no name. Text nodes: nothing in it is markup.
+// Those that are read on their own can be scrolled by keyboard; inside a button a span must do.
+function textBlock(fields) {
+  const named = fields.length > 1;
+  return h(
+    "span",
+    { class: "text", tabindex: "0" },
+    ...fields.map(([name, text]) =>
+      h("span", { class: "field" }, named ? h("b", {}, name.replaceAll("_", " ")) : null, h("span", { class: "said" }, text)),
+    ),
+  );
+}
+
 // Nobody shall answer about an image that is not there.
-async function allVisible(pictures, status) {
+async function allVisible(shown, status) {
+  const pictures = shown.filter((one) => one instanceof HTMLImageElement);
   try {
     await Promise.all(pictures.map((picture) => picture.decode()));
     return true;

@@ -44,6 +44,7 @@ from sfumato.judgments.formats.reading import (
     Key,
     ReadOptions,
     UnclearSource,
+    open_text,
     pseudonym,
     pseudonymous,
     read_classes,
@@ -60,9 +61,10 @@ from sfumato.judgments.formats.tables import (
 from sfumato.judgments.formats.texts import delimiter_named
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark
 from sfumato.judgments.mixes import MixJudgments
+from sfumato.judgments.question import Question, question_from_json
 from sfumato.names import find
 
-__all__ = ["FORMATS", "Format", "Readable", "read", "strict", "write"]
+__all__ = ["FORMATS", "Format", "Readable", "asked_as", "read", "strict", "write"]
 
 Readable = Judgments | Comparisons | MixJudgments
 """What a file can hold."""
@@ -223,7 +225,7 @@ FORMATS: dict[str, Format] = {
         read_comparisons,
         write_comparisons,
         "comparisons",
-        "our own: .csv or .parquet of rated pairs, or of triplets",
+        "our own: .csv or .parquet of rated pairs, of triplets, or of preferences",
         ("S1-03", "S1-04"),
     ),
 }
@@ -241,7 +243,7 @@ def read(
     at: str | None = None,
     seconds: str | None = None,
     classes: Sequence[str] | str | Path | None = None,
-    question: str | None = None,
+    question: str | Path | Question | None = None,
     delimiter: str | None = None,
     rename: Mapping[str, str] | str | Path | None = None,
     casefold: bool = False,
@@ -252,7 +254,9 @@ def read(
     ``item``, ``annotator``, ``answer``, ``at`` and ``seconds`` name columns. ``classes`` are the
     label columns in order, or a file with one class on each line. ``rename`` calls classes
     otherwise (a dict, or a file of lines ``a=b``); ``casefold`` joins those that differ in
-    capitals only. ``options`` says the same as one object; arguments replace its fields.
+    capitals only. ``question`` is a kind, such as "rating", a ``Question``, or a file that holds
+    one: the points of a scale in order, and what they count. ``options`` says the same as one
+    object; arguments replace its fields.
 
     Platform ids and e-mail addresses of people never get past this point. A source in which no
     row can be read is an error with the reason of the first.
@@ -265,20 +269,21 @@ def read(
     >>> print(found.remarks[0].what)
     column 'photo' is read as the item
     """
-    given = {
+    given: dict[str, Any] = {
         "item": item,
         "annotator": annotator,
         "answer": answer,
         "at": at,
         "seconds": seconds,
-        "classes": _named_classes(classes),
-        "question": question,
+        **asked_as(question),
         "delimiter": None if delimiter is None else delimiter_named(delimiter),
         "rename": None if rename is None else _named_renames(rename),
         "casefold": casefold or None,
     }
+    if classes is not None:
+        given["classes"] = _named_classes(classes)
     changes = {name: value for name, value in given.items() if value is not None}
-    said = replace(options or ReadOptions(), **changes)  # type: ignore[arg-type]
+    said = replace(options or ReadOptions(), **changes)
     if isinstance(source, str | Path):
         found = _read_file(Path(source), format, said)
     else:
@@ -386,6 +391,23 @@ def _remarked(found: Judgments, remarks: Sequence[Remark]) -> Judgments:
     if "statements" in found.__dict__:  # reading answers is the slow part: do not repeat it
         noted.__dict__["statements"] = found.__dict__["statements"]
     return noted
+
+
+def asked_as(question: str | Path | Question | None) -> dict[str, Any]:
+    """The fields of ``ReadOptions`` that say what was asked; a name that ends in .json is a file.
+
+    >>> asked_as("rating")
+    {'question': 'rating'}
+    """
+    if isinstance(question, Path) or (question is not None and str(question).endswith(".json")):
+        path = Path(str(question))
+        if not path.is_file():
+            raise DataError(f"There is no file {path} that holds the question.")
+        with open_text(path) as file:
+            question = question_from_json(file.read(), where=path.name)
+    if isinstance(question, Question):
+        return {"asked": question, "question": question.kind, "classes": question.classes}
+    return {"question": question}
 
 
 def _named_classes(classes: Sequence[str] | str | Path | None) -> tuple[str, ...] | None:

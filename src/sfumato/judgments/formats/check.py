@@ -37,8 +37,8 @@ from sfumato.judgments.formats.reading import (
 )
 from sfumato.judgments.formats.scan import code_rows
 from sfumato.judgments.judgments import COLUMNS, Judgments, mark_duplicates
-from sfumato.judgments.question import Question, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import BARE, Question, ask
+from sfumato.judgments.statements import OffScale, read_answers
 from sfumato.names import format_count
 
 Contents = Literal["judgments", "labels", "predictions"]
@@ -203,8 +203,8 @@ def check_judgments(path: Path) -> FileCheck:
         problems.note(path.name, None, "", found="no row", expected="one row per answer")
         return _checked(path, pl.DataFrame(), question, problems, advice)
     question = question or _question_of(path, _written_out(coded), problems, advice)
-    if question is not None and question.kind == "choose-one":
-        coded = quote_answers(coded)
+    if question is not None and question.kind in BARE:
+        coded = quote_answers(coded, numbers=question.kind == "choose-one")
     fields = typed_fields(coded)
     for at, faults in sorted(fields.faults.items()):
         for fault in faults:
@@ -296,6 +296,11 @@ def example_answer(question: Question) -> str:
             "confidence": next(iter(question.options.get("levels", {})), ""),
         },
         "distribution": scores,
+        "rating": first,
+        "number": sum(question.values or ()) / len(question.classes),
+        "multi-label": {name: "yes" if name == first else "no" for name in question.classes},
+        "three-point": {"lower": less, "best": 0.5 * scale, "upper": most},
+        "own-and-others": {"own": first, "others": scores},
     }
     return json.dumps(forms[question.kind], ensure_ascii=False)
 
@@ -376,6 +381,11 @@ def _note_answers(
     for place, error in wrong.items():
         answer, at, count = given.row(place)
         found, expected = str(error), f"an answer such as {example_answer(question)}"
+        if isinstance(error, OffScale):
+            who = table["annotator"][at]
+            person = "somebody" if who is None else repr(who)
+            found = f"{error.found}, said of item {table['item'][at]!r} by {person}"
+            expected = error.expected
         if isinstance(error, UnknownName):
             found = f"{show_value(answer)}: {str(error).split(' Known: ')[0]}"
             expected = f"the classes of the question: {_some(question.classes)}"

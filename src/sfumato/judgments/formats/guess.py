@@ -91,7 +91,9 @@ def _of_columns(path: Path, columns: list[str]) -> str:
     for name, needed in _SIGNATURES.items():
         if needed <= names:
             return name
-    if {"first", "second"} <= names and ({"rating"} <= names or {"item", "closer"} <= names):
+    if {"first", "second"} <= names and (
+        {"rating"} <= names or {"item", "closer"} <= names or {"preferred"} <= names
+    ):
         return "comparisons"
     if (
         ours

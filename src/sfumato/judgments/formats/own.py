@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ from sfumato.judgments.judgments import (
     judgments_from,
 )
 from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
-from sfumato.judgments.question import QUESTIONS, Question, ask, question_from_json
+from sfumato.judgments.question import BARE, QUESTIONS, SCALES, Question, ask, question_from_json
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
 
@@ -208,6 +209,7 @@ def _shown(value: Any) -> str:
 
 # Read and write our own files: a judgments table as Parquet, JSONL or CSV, the question beside it.
 
+_OPENINGS = '"-0123456789'
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes can spell half a character
 
 
@@ -260,9 +262,12 @@ def judgments_of_rows(
     """
     kind = kind_of(question, options)
     table, remarks = our_columns(rows, options.key)
-    if kind == "choose-one":
-        table = quote_answers(table)
-    question = question or _preset(file, kind, table.coded("answer"), options)
+    if kind in BARE:
+        table = quote_answers(table, numbers=kind == "choose-one")
+    guessed: list[Remark] = []
+    if question is None:
+        question = options.asked or _preset(file, kind, table.coded("answer"), options)
+        guessed = _on_scale(question, options)
     fields = typed_fields(table)
     kept = fields.table.take(fields.sound)
     aside = set_aside(table, fields.faults, rows.places)
@@ -272,7 +277,7 @@ def judgments_of_rows(
         file=file,
         lines=rows.places.take(fields.sound),
         rejected=[*rows.rejected, *aside],
-        remarks=[*rows.remarks, *remarks, *_unknown_gold(kept, question)],
+        remarks=[*rows.remarks, *remarks, *guessed, *_unknown_gold(kept, question)],
         provenance=provenance,
     )
 
@@ -455,11 +460,14 @@ def our_columns(rows: CodedRows, key: Key) -> tuple[CodedTable, list[Remark]]:
     return CodedTable(ours, len(rows.table)), remarks
 
 
-def quote_answers(table: CodedTable) -> CodedTable:
-    """The table with bare labels as JSON texts."""
+def quote_answers(table: CodedTable, *, numbers: bool = True) -> CodedTable:
+    """The table with bare labels as JSON texts; ``numbers`` says whether these are labels too."""
     held = {name: table.coded(name) for name in ("answer", "repaired") if name in table.columns}
     return table.change(
-        **{name: column.map(answers_as_json(column.values)) for name, column in held.items()}
+        **{
+            name: column.map(answers_as_json(column.values, numbers=numbers))
+            for name, column in held.items()
+        }
     )
 
 
@@ -473,26 +481,27 @@ def _ours(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     return values.set(values == "", None) if values.dtype == pl.String else values
 
 
-def answers_as_json(answers: pl.Series) -> pl.Series:
+def answers_as_json(answers: pl.Series, *, numbers: bool = True) -> pl.Series:
     """Bare labels as JSON texts; what is a JSON text already stays as it is."""
-    bare = [text for text in answers.drop_nulls().unique() if not _is_json_text(text)]
+    kept = str if numbers else str | int | float
+    bare = [text for text in answers.drop_nulls().unique() if not _is_json(text, kept)]
     labels = [
         json.dumps(text.strip(), ensure_ascii=False) if text.strip() else None for text in bare
     ]
     return answers.replace(bare, pl.Series(labels, dtype=pl.String)) if bare else answers
 
 
-def _is_json_text(text: str) -> bool:
-    if not text.lstrip().startswith('"'):
-        return False
+def _is_json(text: str, form: type | UnionType) -> bool:
     try:
-        return isinstance(json.loads(text), str)
+        return text.lstrip()[:1] in _OPENINGS and isinstance(json.loads(text), form)
     except ValueError:
         return False
 
 
 def _preset(file: str, kind: str, answers: Coded, options: ReadOptions) -> Question:
     classes = options.classes
+    if kind in SCALES and classes is None:
+        classes = _scale_points(file, kind, answers)
     if kind == "choose-one" and classes is None:
         labels = [json.loads(text) for text in answers.values]
         storable = [label for label in labels if is_utf8(label)]
@@ -501,6 +510,34 @@ def _preset(file: str, kind: str, answers: Coded, options: ReadOptions) -> Quest
             pl.Series(storable, dtype=pl.String), None, file=file, answers=count
         )
     return preset_question(file, kind, classes)
+
+
+def _scale_points(file: str, kind: str, answers: Coded) -> tuple[str, ...]:
+    """The points of a rating, from the lowest to the highest number that somebody gave."""
+    if kind == "number":
+        raise UnclearSource(
+            f"The answers in {file} are numbers between two ends that nobody says. Name the ends, "
+            "or all points with a name, from the lowest to the highest.",
+            "classes",
+        )
+    try:
+        numbers = sorted({float(json.loads(text)) for text in answers.values})
+    except ValueError:
+        raise UnclearSource(
+            f"The answers in {file} are words, and nobody says in which order they stand. Name the "
+            "points of the scale from the lowest to the highest.",
+            "classes",
+        ) from None
+    if numbers and all(one.is_integer() for one in numbers) and numbers[-1] - numbers[0] <= 100:
+        numbers = [float(one) for one in range(int(numbers[0]), int(numbers[-1]) + 1)]
+    return tuple(f"{one:g}" for one in numbers)
+
+
+def _on_scale(question: Question, options: ReadOptions) -> list[Remark]:
+    if question.kind not in SCALES or options.asked or options.classes:
+        return []
+    ends = f"{question.classes[0]} to {question.classes[-1]}"
+    return [Remark("the scale is taken from the answers; name its points if it goes on", 1, ends)]
 
 
 def _unknown_gold(table: CodedTable, question: Question) -> list[Remark]:
@@ -516,17 +553,18 @@ def _unknown_gold(table: CodedTable, question: Question) -> list[Remark]:
 
 
 def read_comparisons(path: Path, options: ReadOptions) -> Comparisons:
-    """Read ratings of pairs, or triplets, from a CSV or Parquet file.
+    """Read ratings of pairs, triplets or preferences from a CSV or Parquet file.
 
     Pairs need the columns first, second and rating; triplets item, first, second and closer,
-    which says "first" or "second". Without ``NAME.question.json`` beside the table its
+    which says "first" or "second"; preferences first, second and preferred, which may also say
+    "tie". Without ``NAME.question.json`` beside the table its
     columns tell the kind, and the question is the preset's.
     """
     rows = _comparison_rows(path, options)
     stored, earlier = read_beside(path)
     question = _question(path, stored, rows.table.columns)
     columns = COMPARISON_COLUMNS[question.kind]
-    needed = [name for name in columns if name in ("item", "first", "second", "rating", "closer")]
+    needed = [name for name in columns if name in ("item", "first", "second", question.answer)]
     missing = [name for name in needed if name not in rows.table.columns]
     if missing:
         raise DataError(
@@ -581,7 +619,9 @@ def _comparison_rows(path: Path, options: ReadOptions) -> Rows:
 def _question(path: Path, stored: dict[str, Any], columns: list[str]) -> ComparisonQuestion:
     if stored:
         return comparison_question_from_json(stored, where=question_file(path).name)
-    return COMPARISON_QUESTIONS["triplets" if "closer" in columns else "pairs"]
+    asked = COMPARISON_QUESTIONS.values()
+    found = [each for each in asked if each.answer in columns]
+    return found[0] if found else COMPARISON_QUESTIONS["pairs"]
 
 
 def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
@@ -597,7 +637,7 @@ def _flaws(given: pl.DataFrame, question: ComparisonQuestion) -> list[Flaw]:
         ),
     ]
     if question.scale is None:
-        return [*flaws, flag_unknown_word(given, "closer", ("first", "second"))]
+        return [*flaws, flag_unknown_word(given, question.answer, question.sides)]
     low, high = question.scale
     return [*flaws, flag_no_number(given, "rating", low=low, high=high)]
 

@@ -34,7 +34,7 @@ from sfumato.judgments.formats.texts import (
     stated_delimiter,
 )
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
-from sfumato.judgments.question import ask
+from sfumato.judgments.question import Question, ask
 from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
 
@@ -85,6 +85,8 @@ class ReadOptions:
     """The label columns in order; otherwise the file's own, sorted."""
     question: str | None = None
     """The kind of question, where the format leaves it open."""
+    asked: Question | None = None
+    """The question itself, with its classes and options, where nothing beside the file tells it."""
     item: str | None = None
     """The column that names the item, where it is not to be guessed."""
     annotator: str | None = None

@@ -18,18 +18,22 @@ from sfumato.judgments.coded import encode, natural_order
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import forms, top_two
 from sfumato.labels.build.distances import ClassDistances
-from sfumato.labels.labelset import CrowdLabels
-from sfumato.names import find
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.names import find, sorted_names
 from sfumato.provenance import Provenance, Setting, Step
 
 __all__ = [
     "DEFAULT_GAMMA",
     "DEFAULT_RECIPE",
+    "EACH_CLASS",
     "NONE_OF_THESE",
+    "NO_YES",
     "RECIPES",
     "BuiltLabels",
     "LabelRecipe",
     "build",
+    "build_classes",
+    "build_units",
     "codes",
 ]
 
@@ -65,7 +69,8 @@ class BuiltLabels:
 
 
 _WITH_TOP = ("choose-one", "top-two", "sliders", "top-class", "sparse", "ranking", "confidence",
-             "distribution", "yes-no-unsure", "likely-set")  # fmt: skip
+             "distribution", "yes-no-unsure", "likely-set", "rating", "number", "three-point",
+             "own-and-others")  # fmt: skip
 
 RECIPES: dict[str, LabelRecipe] = {
     "votes": LabelRecipe(_WITH_TOP, forms.votes, "all mass on the top choice (S0-06)"),
@@ -109,11 +114,12 @@ RECIPES: dict[str, LabelRecipe] = {
         "typicality on the class shown, the rest over the others (S1-15)",
     ),
     "yes-unsure-equal": LabelRecipe(
-        ("yes-no-unsure",), forms.yes_unsure_equal,
+        ("yes-no-unsure", "multi-label"), forms.yes_unsure_equal,
         "yes and unsure count 1, no counts 0 (S4-09)",
     ),
     "yes-unsure-weighted": LabelRecipe(
-        ("yes-no-unsure",), forms.yes_unsure_weighted, "yes counts 1, unsure a half (S4-10)"
+        ("yes-no-unsure", "multi-label"), forms.yes_unsure_weighted,
+        "yes counts 1, unsure a half (S4-10)",
     ),
     "likely-set": LabelRecipe(
         ("likely-set",), forms.likely_set, "equal mass on every label of the set (S2-01)"
@@ -125,7 +131,31 @@ RECIPES: dict[str, LabelRecipe] = {
         ("confidence",), forms.confidence,
         "the level's mass on the choice, the rest over the others (S2-01)",
     ),
+    "between-points": LabelRecipe(
+        ("number",), forms.sliders,
+        "a number as mass on the two points beside it, whose mean it is",
+    ),
+    "three-point": LabelRecipe(
+        ("three-point",), forms.three_point,
+        "the mean of a PERT distribution: (lowest + 4 × best + highest) / 6",
+    ),
+    "best-guess": LabelRecipe(
+        ("three-point",), forms.sliders, "the best guess alone, without its bounds"
+    ),
+    "predicted-others": LabelRecipe(
+        ("own-and-others",), forms.sliders, "what people expect others to say"
+    ),
+    "per-class": LabelRecipe(
+        ("multi-label", "yes-no-unsure"), forms.per_class,
+        "each class on its own: yes 1, unsure a half, no 0; rows need not sum to one",
+    ),
 }  # fmt: skip
+
+NO_YES = ("no", "yes")
+"""The classes of a label that is about one class alone."""
+
+EACH_CLASS = ("per-class",)
+"""The recipes whose rows are one number for each class, not a distribution over them."""
 
 
 DEFAULT_RECIPE: dict[str, str] = {
@@ -140,6 +170,11 @@ DEFAULT_RECIPE: dict[str, str] = {
     "ranking": "ranking",
     "confidence": "confidence",
     "distribution": "sliders",
+    "rating": "votes",
+    "number": "between-points",
+    "multi-label": "per-class",
+    "three-point": "three-point",
+    "own-and-others": "votes",
 }
 """The recipe that uses all that a question asks for."""
 
@@ -159,12 +194,17 @@ def build(
     """
     chosen = find(RECIPES, recipe, what="recipe")
     _check_kind(judgments, recipe, chosen)
+    if recipe in EACH_CLASS:
+        raise DataError(
+            f"The recipe {recipe!r} gives each class a probability of its own; there is no one "
+            "distribution of an answer. Build the classes one by one."
+        )
     given = {"gamma": gamma, "rule": rule, "distances": distances}
     options = _options(recipe, chosen, given)
     classes = judgments.question.classes
     rows = _complete(judgments, chosen, options)  # (answers, classes)
     if rows.shape[1] > len(classes):
-        if judgments.question.options["none_of_these"]:
+        if judgments.question.options.get("none_of_these"):
             classes = (*classes, NONE_OF_THESE)
         rows = rows[:, : len(classes)]
     settings: dict[str, Setting] = {
@@ -175,6 +215,55 @@ def build(
         told = distances.provenance
         settings["similarity by"] = distances.origin
     return _gather(judgments, rows, classes, (*told, Step(f"label {recipe}", settings)))
+
+
+def build_classes(judgments: Judgments, recipe: str = EACH_CLASS[0]) -> dict[str, BuiltLabels]:
+    """Labels "no" and "yes" of each class on its own; a class that nobody was asked about has none.
+
+    >>> from sfumato.judgments.question import ask
+    >>> said = pl.DataFrame({"item": ["a", "a"], "answer": ['["cat"]', '["cat", "dog"]']})
+    >>> found = build_classes(Judgments(ask("multi-label", ["cat", "dog"]), said))
+    >>> {name: built.crowd.mean().probs.tolist() for name, built in found.items()}
+    {'cat': [[0.0, 1.0]], 'dog': [[0.5, 0.5]]}
+    """
+    chosen = find(RECIPES, recipe, what="recipe")
+    _check_kind(judgments, recipe, chosen)
+    rows = chosen.complete(judgments.statements)  # (answers, classes)
+    asked = np.isfinite(rows[judgments.statements.index]).any(axis=0)
+    return {
+        name: _gather(
+            judgments,
+            np.stack([1 - share, share], axis=1),
+            NO_YES,
+            (Step(f"label {recipe}", {"class": name}),),
+        )
+        for name, share, some in zip(judgments.question.classes, rows.T, asked, strict=True)
+        if some
+    }
+
+
+def build_units(judgments: Judgments, recipe: str) -> CrowdLabels:
+    """What describes any answers: rows of ``build``, or "no" and "yes" of each item and class."""
+    if recipe not in EACH_CLASS:
+        return build(judgments, recipe).crowd
+    crowds = {name: each.crowd for name, each in build_classes(judgments, recipe).items()}
+    units = [(f"{item}: {name}", name) for name, crowd in crowds.items() for item in crowd.items]
+    ends = np.cumsum([0, *(len(crowd.items) for crowd in crowds.values())])
+    people = sorted_names(list({one for each in crowds.values() for one in each.annotators}))
+    place = {name: at for at, name in enumerate(people)}
+    who = [np.array([*(place[one] for one in crowd.annotators), NOT_RECORDED])[crowd.annotator]
+           for crowd in crowds.values()]  # fmt: skip
+    return CrowdLabels(
+        [unit for unit, _ in units],
+        people,
+        NO_YES,
+        np.concatenate(
+            [crowd.item + end for crowd, end in zip(crowds.values(), ends, strict=False)]
+        ),
+        np.concatenate(who),
+        np.concatenate([crowd.probs for crowd in crowds.values()]),
+        next(iter(crowds.values())).provenance,
+    )
 
 
 def codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -264,5 +353,6 @@ def _gather(
         rows[whole],
         (*judgments.provenance, *steps[:-1], step),
         said=(np.cumsum(whole) - 1)[index[usable]],
+        values=judgments.question.values if classes == judgments.question.classes else None,
     )
     return BuiltLabels(crowd, left_out, usable)

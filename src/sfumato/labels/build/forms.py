@@ -63,6 +63,18 @@ def ranking(stated: Statements) -> NDArray[np.float64]:
     return _normalised(rows)
 
 
+def three_point(stated: Statements) -> NDArray[np.float64]:
+    """The mean of a PERT distribution, (lowest + 4 best + highest) / 6, and the rest."""
+    first = (stated.bounds.sum(axis=1) + 4 * stated.mass[:, 0]) / 6
+    return np.stack([first, 1 - first], axis=1)
+
+
+def per_class(stated: Statements) -> NDArray[np.float64]:
+    """Yes = 1, unsure = 0.5, no = 0 for each class on its own; NaN where nothing was said."""
+    rows = np.where(stated.unsure, 0.5, (stated.rank == 1).astype(np.float64))
+    return np.where((stated.rank > 0) | stated.unsure | stated.ruled_out, rows, np.nan)
+
+
 def _on_one_class(stated: Statements) -> NDArray[np.float64]:
     width = stated.mass.shape[1]
     named = ~np.isnan(stated.mass)  # (answers, classes), at most one per row

@@ -16,7 +16,7 @@ from sfumato.evaluation.metrics import metric_named
 from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
-from sfumato.stats import bootstrap_interval, student_interval
+from sfumato.stats import bootstrap_interval, item_influence, table_by_item, two_way_t
 from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData
 from sfumato.studies.measures.trials import (
     LEARNT_ORIGINAL,
@@ -136,7 +136,9 @@ def _vote_rows(
         means = np.array([values.mean() for values in apart])
         row = replace(blank, value=float(means.mean()), seeds=seeds)
         if len(seeds) > 1:
-            found.append(with_interval(row, *student_interval(means), "seeds"))
+            table = table_by_item([believed[first][seed].items for seed in seeds], apart)
+            ends, _ = two_way_t(means, item_influence(table))
+            found.append(with_interval(row, *ends, "seeds and items"))
         else:
             ends = bootstrap_interval(apart[0], rng=rng, draws=draws)
             found.append(with_interval(row, *ends, "items"))

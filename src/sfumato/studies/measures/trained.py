@@ -11,15 +11,16 @@ from scipy.special import xlogy
 from scipy.stats import wasserstein_distance
 
 from sfumato.evaluation.alignment import correlate
-from sfumato.evaluation.metrics import METRICS
 from sfumato.evaluation.metrics import reliability as reliability_bins
+from sfumato.evaluation.metrics import usual_metrics
 from sfumato.evaluation.score import score_model
 from sfumato.evaluation.trials import (
     ArmTrials,
     MetricRows,
     Trial,
+    added_influence,
     compare_arms,
-    paired_over_seeds,
+    paired,
     score_arm,
     steps_behind,
     value_of,
@@ -81,7 +82,7 @@ def scores(data: StudyData, predictions: Predictions) -> Findings:
     """
     study = data.study
     rng = np.random.default_rng(study.seed)
-    metrics = study.metrics or tuple(METRICS)
+    metrics = study.metrics or usual_metrics(data.people)
     found: list[Estimate] = []
     for venue in venues(data, predictions):
         arms = arm_trials(data, predictions, venue, metrics, stratified=True)
@@ -392,7 +393,7 @@ def tracking_table(answers: Judgments, labels: LabelSet, reference: LabelSet) ->
 
 
 # Whether gaps between arms grow, reach a level or are won: what is told beyond the scores. All of
-# it is paired by seed: both arms had the same items, first weights and order.
+# it is paired by seed and item: both arms had the same items, first weights and order.
 
 RATIO = "cross_entropy_ratio"
 """First arm's cross-entropy as a share of the second's (S0-44: −29 % near, −38 % far)."""
@@ -430,11 +431,12 @@ def level_name(level: float) -> str:
 
 
 def ladder(data: StudyData, predictions: Predictions) -> Findings:
-    """The gap at the far end of each ladder minus that at the near end, paired by seed (S0-44).
+    """The gap at the far end of each ladder minus that at the near end, paired (S0-44).
 
     Steps that were not tested are left out; a ladder of one step has no growth.
     """
     tested = {(venue.against, venue.network): venue for venue in venues(data, predictions)}
+    both_ways = data.study.interval == "seeds and items"
     found: list[Estimate] = []
     for steps in data.study.ladders:
         for network in data.study.networks:
@@ -448,7 +450,7 @@ def ladder(data: StudyData, predictions: Predictions) -> Findings:
             rows: list[Estimate] = []
             for first, second in pairs(data.study, [arm for arm in near if arm in far]):
                 ends = (near[first], near[second]), (far[first], far[second])
-                rows += [*_growth_rows(*ends), *_ratio_rows(*ends)]
+                rows += [*_growth_rows(*ends, both_ways=both_ways), *_ratio_rows(*ends)]
                 if data.study.pairs == "all":  # a ratio says another thing the other way round
                     rows += _ratio_rows(*(end[::-1] for end in ends))
             found += [replace(one, network=network, against=growth(known)) for one in rows]
@@ -456,16 +458,15 @@ def ladder(data: StudyData, predictions: Predictions) -> Findings:
 
 
 def _growth_rows(
-    near: tuple[ArmTrials, ArmTrials], far: tuple[ArmTrials, ArmTrials]
+    near: tuple[ArmTrials, ArmTrials], far: tuple[ArmTrials, ArmTrials], *, both_ways: bool
 ) -> Iterator[Estimate]:
-    """The growth of the difference by both metrics."""
+    """The growth of the difference by both metrics, ``both_ways`` over seeds and items."""
     mine, theirs = zip(near, far, strict=True)
     for at, metric in enumerate(BY_TRAINING):
-        apart = {
-            seed: (far_first - far_second) - (first - second)
-            for seed, (first, second, far_first, far_second) in _by_seed((*near, *far), at)
-        }
-        yield from _paired(metric, (near[0].arm, near[1].arm), mine, theirs, at, apart)
+        sides, signs = (*far, *near), (1, -1, -1, 1)
+        apart = _sums_by_seed(sides, signs, at)
+        influence = added_influence(sides, signs, apart, "all", at) if both_ways else None
+        yield from _paired(metric, (near[0].arm, near[1].arm), mine, theirs, at, apart, influence)
 
 
 def _ratio_rows(
@@ -482,11 +483,12 @@ def _ratio_rows(
 
 
 def gains(data: StudyData, predictions: Predictions) -> Findings:
-    """The gap of one pair of arms minus that of another, paired by seed, by every metric.
+    """The gap of one pair of arms minus that of another, paired, by every metric.
 
     Pairs of which an arm was not trained are left out.
     """
-    metrics = data.study.metrics or tuple(METRICS)
+    metrics = data.study.metrics or usual_metrics(data.people)
+    both_ways = data.study.interval == "seeds and items"
     found: list[Estimate] = []
     for venue in venues(data, predictions) if data.study.gains else ():
         arms = arm_trials(data, predictions, venue, metrics)
@@ -495,14 +497,13 @@ def gains(data: StudyData, predictions: Predictions) -> Findings:
                 continue
             mine, theirs = ([arms[arm] for arm in pair] for pair in both)
             names = (gap_name(both[0]), gap_name(both[1]))
+            sides, signs = (*mine, *theirs), (1, -1, -1, 1)
             for at, metric in enumerate(metrics):
-                apart = {
-                    seed: (one - two) - (three - four)
-                    for seed, (one, two, three, four) in _by_seed((*mine, *theirs), at)
-                }
+                apart = _sums_by_seed(sides, signs, at)
+                influence = added_influence(sides, signs, apart, "all", at) if both_ways else None
                 found += [
                     replace(one, part=venue.part, network=venue.network, against=venue.against)
-                    for one in _paired(metric, names, mine, theirs, at, apart)
+                    for one in _paired(metric, names, mine, theirs, at, apart, influence)
                 ]
     return Findings(found)
 
@@ -515,6 +516,14 @@ def _by_seed(sides: Sequence[ArmTrials], at: int) -> Iterator[tuple[int, tuple[f
             yield seed, tuple(value[seed] for value in values)
 
 
+def _sums_by_seed(sides: Sequence[ArmTrials], signs: Sequence[int], at: int) -> dict[int, float]:
+    """The signed sum of all sides, for every seed that each of them has."""
+    return {
+        seed: sum(sign * value for sign, value in zip(signs, values, strict=True))
+        for seed, values in _by_seed(sides, at)
+    }
+
+
 def _paired(
     metric: str,
     names: tuple[str, str],
@@ -522,6 +531,7 @@ def _paired(
     theirs: Sequence[ArmTrials],
     at: int,
     apart: Mapping[int, float],
+    influence: NDArray[np.float64] | None = None,
 ) -> Iterator[Estimate]:
     """What is apart by seed as one estimate; none without a common seed."""
     if not apart:
@@ -540,7 +550,7 @@ def _paired(
             second=to_json(steps_behind([model for side in theirs for model in side.models])),
         ),
     )
-    yield paired_over_seeds(blank, apart, rng=np.random.default_rng(0))
+    yield paired(blank, apart, influence, rng=np.random.default_rng(0))
 
 
 def levels(data: StudyData, predictions: Predictions) -> Findings:

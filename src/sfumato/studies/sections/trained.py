@@ -89,8 +89,8 @@ def scores(run: RunFolder) -> Section | None:
         return None
     text = (
         "All scores are on items that no network was trained on and no epoch was chosen on, unless "
-        "a test says otherwise. Differences are paired by seed. All numbers are in "
-        "estimates.parquet."
+        "a test says otherwise. Differences are paired by seed and, where a metric is "
+        "a mean over items, by item. All numbers are in estimates.parquet."
     )
     return Section("How close to people and to labels", text, tuple(blocks))
 

@@ -11,6 +11,7 @@ export function makeForm({ pictures, word, changed, submit }) {
   item.alt = word("image-above");
   const buttons = two.map((picture, place) => {
     picture.alt = word(place === 0 ? "left" : "right");
+    picture.removeAttribute("tabindex"); // the button has the focus
     return h(
       "button",
       {
