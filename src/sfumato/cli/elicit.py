@@ -85,6 +85,7 @@ SERVED = "SFUMATO_SERVED"
 STUDY_NAME = "{study}"
 """What stands for the name of each study in the address of a database."""
 LOGS = {"text": "outages, as text", "json": "outages and requests, as JSON lines"}
+DOUBTS = {"entropy": "of labels or beliefs", "disagreement": "between members of an ensemble"}
 MANY_LINKS = 20
 """Fewer places than this have their links printed when the study is served."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -98,6 +99,12 @@ def new(
     texts: Texts = None,
     text: TextColumns = None,
     item: IdColumn = None,
+    data: Annotated[
+        str | None, typer.Option("--data", help="A dataset of pictures, such as digits.")
+    ] = None,
+    only: Annotated[
+        Path | None, typer.Option("--only", help="CSV with a column image: ask only about these.")
+    ] = None,
     classes: given.Classes = None,
     question: Annotated[
         str | None,
@@ -147,14 +154,14 @@ def new(
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
-        "experts": experts,
+        "experts": experts, "only": only,
     }  # fmt: skip
-    if demo and any((images, texts, classes, settings, *tables.values())):
+    if demo and any((images, texts, data, classes, settings, *tables.values())):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
-    if images and texts:
-        raise typer.BadParameter("Give --images or --texts.")
+    if sum(map(bool, (images, texts, data))) > 1:
+        raise typer.BadParameter("Give one of --images, --texts and --data.")
     need_packages()
-    commands: dict[str, Callable[..., None]] = {"preview": preview, "serve": serve}
+    commands: dict[str, Callable[..., None]] = {"preview": preview, "serve": _serve_one}
     begin = find(commands, then, what="next command") if then else None
     changes = _changes(settings, assign or [])
     shortcuts = {"per_item": per_item, "mode": mode, "title": title, "whose": whose}
@@ -167,11 +174,63 @@ def new(
         changes["classes"] = read_classes(classes)
     preset = question or changes.get("preset")
     changes.pop("preset", None)
-    shown = _read_texts(texts, item, text) if texts else images
+    shown: Any = _read_texts(texts, item, text) if texts else images
+    if data:
+        shown, tables["labels"], changes["classes"] = _dataset(data, preset, labels, changes)
     _make(folder, shown, preset, tables, changes, demo=demo, settings=settings, seed=seed)
     _tell(folder, shown)
     if begin is not None:
         begin(folder, port=port, database=database)
+
+
+@elicit_app.command()
+def choose(
+    labels: Annotated[
+        list[Path], typer.Argument(metavar="LABELS...", help="Labels, or an ensemble's beliefs.")
+    ],
+    output: Output,
+    hard: Annotated[int, typer.Option("--hard", min=1, help="How many items with much doubt.")],
+    easy: Annotated[int, typer.Option("--easy", min=0, help="How many with little.")] = 0,
+    doubt: Annotated[
+        str, typer.Option("--doubt", help="entropy, or disagreement of several files.")
+    ] = "entropy",
+    hard_above: Annotated[
+        float | None, typer.Option("--hard-above", help="Draw hard ones from those above.")
+    ] = None,
+    easy_below: Annotated[
+        float | None, typer.Option("--easy-below", help="Draw easy ones from those at most here.")
+    ] = None,
+    batches: Annotated[
+        int | None, typer.Option("--batches", min=1, help="Deal all into so many batches.")
+    ] = None,
+    overwrite: given.Overwrite = False,
+    seed: given.Seed = 0,
+) -> None:
+    """Choose items to ask about by how much people or models doubt them."""
+    import numpy as np
+
+    from sfumato.elicit.making.choose import Choice, choose_items, doubt_of
+    from sfumato.labels.files import read_labels
+
+    find(DOUBTS, doubt, what="kind of doubt")
+    refuse_existing(output, overwrite=overwrite)
+    known = [read_labels(path) for path in labels]
+    choice = Choice(hard, easy, hard_above, easy_below, batches)
+    table = choose_items(
+        known[0].items,
+        doubt_of(known, "entropy" if doubt == "entropy" else "disagreement"),
+        choice,
+        rng=np.random.default_rng(seed),
+    )
+    table.write_csv(output)
+    means = {kind: np.mean(rows["doubt"].to_numpy()) for (kind,), rows in table.group_by("kind")}
+    told = ", ".join(
+        f"{count:,} {kind} (mean {doubt} {means[kind]:.3f})"
+        for kind, count in (("hard", hard), ("easy", easy))
+        if count
+    )
+    dealt = f" in {_counted(batches, 'batch', 'batches')}" if batches else ""
+    typer.echo(f"Wrote {len(table):,} of {len(known[0].items):,} items to {output}{dealt}: {told}.")
 
 
 @elicit_app.command()
@@ -254,6 +313,10 @@ def serve(
         per_address=per_address,
         request_seconds=request_seconds,
     )
+
+
+def _serve_one(folder: Path, **options: Any) -> None:
+    serve([folder], **options)
 
 
 @elicit_app.command()
@@ -679,9 +742,24 @@ def _read_texts(path: Path, item: str | None, text: str | None) -> "Items":
     return found
 
 
+def _dataset(
+    name: str, preset: str | None, labels: Path | None, changes: dict[str, Any]
+) -> tuple[dict[str, Any], Any, Any]:
+    """The pictures of a dataset by id, with its own labels and classes where none are given."""
+    from sfumato.elicit.design.presets import PRESETS
+    from sfumato.studies.ambiguous import load_pictures
+
+    found = load_pictures(name, split=None)
+    images = dict(zip(found.items, found.images, strict=True))
+    compared = preset in PRESETS and PRESETS[preset].shows in ("pair", "triplet")
+    own = {item: found.classes[at] for item, at in zip(found.items, found.labels, strict=True)}
+    known = labels or (None if compared else own)
+    return images, known, changes.get("classes", () if compared else found.classes)
+
+
 def _make(
     folder: Path,
-    images: "Path | Items | None",
+    images: Any,
     preset: str | None,
     tables: dict[str, Any],
     changes: dict[str, Any],
@@ -697,7 +775,7 @@ def _make(
         demo_study(folder, preset=preset or "distribution", seed=seed, **changes)
     elif images is None or preset is None:
         raise typer.BadParameter(
-            "A study needs --images or --texts, and --question (or --from or --demo)."
+            "A study needs --images, --texts or --data, and --question (or --from or --demo)."
         )
     else:
         where = "" if settings is None else settings.name

@@ -200,6 +200,8 @@ def _take_comprehension(
     wrong = _wrong(welcome, given.answers)
     if not wrong:
         enter_stage(collection, sitting, "trials", now=now)
+    elif not welcome.comprehension_tries:  # the instructions come again, until it is understood
+        enter_stage(collection, sitting, "instructions", now=now)
     elif sitting.comprehension_tries >= welcome.comprehension_tries:
         sitting.stage, sitting.ended = "done", "screened-out"
         sitting.completion_code = collection.study.recruiting.screened_out_code
