@@ -78,6 +78,25 @@ Mixes = Annotated[
     Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
 ]
 
+Dataset = Annotated[
+    str | None, typer.Option("--data", help="A dataset of pictures, such as digits.")
+]
+Only = Annotated[
+    Path | None, typer.Option("--only", help="CSV with a column image: ask only about these.")
+]
+Experts = Annotated[
+    int | None,
+    typer.Option("--experts", min=2, help="So many people you know all answer about all."),
+]
+Then = Annotated[str | None, typer.Option("--then", help="Begin at once to preview or serve it.")]
+PresetName = Annotated[
+    str | None,
+    typer.Option("--question", help="What is asked: a preset (see below)."),
+]
+Count = Annotated[
+    int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
+]
+
 WHO = "command line"
 """What the log of a study calls whoever types these commands."""
 SERVED = "SFUMATO_SERVED"
@@ -99,17 +118,10 @@ def new(
     texts: Texts = None,
     text: TextColumns = None,
     item: IdColumn = None,
-    data: Annotated[
-        str | None, typer.Option("--data", help="A dataset of pictures, such as digits.")
-    ] = None,
-    only: Annotated[
-        Path | None, typer.Option("--only", help="CSV with a column image: ask only about these.")
-    ] = None,
+    data: Dataset = None,
+    only: Only = None,
     classes: given.Classes = None,
-    question: Annotated[
-        str | None,
-        typer.Option("--question", help="What is asked: a preset (see below)."),
-    ] = None,
+    question: PresetName = None,
     settings: Annotated[
         Path | None, typer.Option("--from", help="TOML file of settings; it names the preset.")
     ] = None,
@@ -122,17 +134,12 @@ def new(
     practice: Practice = None,
     comparisons: Comparisons = None,
     mixes: Mixes = None,
-    count: Annotated[
-        int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
-    ] = None,
+    count: Count = None,
     per_item: Annotated[
         int | None, typer.Option("--per-item", help="How many people answer about an item.")
     ] = None,
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
-    experts: Annotated[
-        int | None,
-        typer.Option("--experts", min=2, help="So many people you know all answer about all."),
-    ] = None,
+    experts: Experts = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
     whose: Annotated[
@@ -142,9 +149,7 @@ def new(
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
     ] = None,
-    then: Annotated[
-        str | None, typer.Option("--then", help="Begin at once to preview or serve it.")
-    ] = None,
+    then: Then = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
     database: Address = None,
     seed: given.Seed = 0,
