@@ -321,7 +321,7 @@ def label_child(tool: str, path: Path) -> None:
 
 def sfumato_labels(method: str, columns: tuple[list[str], ...]) -> Tops:
     from sfumato.labels.aggregate import aggregate
-    from sfumato.labels.aggregate.columns import votes_of_columns
+    from sfumato.labels.votes import votes_of_columns
 
     labels = aggregate(votes_of_columns(*columns), method, rng=np.random.default_rng(0)).labels
     return tops_of(labels.items, labels.classes, labels.probs)
@@ -383,8 +383,8 @@ Runner = Callable[[Columns, int], Finish]
 
 def sfumato_runner(method: str) -> Runner:
     from sfumato.labels.aggregate import aggregate
-    from sfumato.labels.aggregate.columns import votes_of_columns
     from sfumato.labels.labelset import LabelSet
+    from sfumato.labels.votes import votes_of_columns
 
     if method == "glad":
         import scipy.optimize  # noqa: F401  imports are not timed

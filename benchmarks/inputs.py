@@ -26,7 +26,7 @@ import numpy as np
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.statements import Statements
+from sfumato.judgments.question import Statements
 
 POINT, PRESS, KEY, HAND, THINK = 1.1, 0.2, 0.2, 0.4, 1.35
 CLICK = POINT + PRESS

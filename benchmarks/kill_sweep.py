@@ -25,8 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.learn.sweep import Cell, CellResult, FailedCell, fingerprint, run_sweep
-from sfumato.learn.sweep.store import encode
+from sfumato.learn.sweep import Cell, CellResult, FailedCell, encode, fingerprint, run_sweep
 
 CELLS = 12
 STEPS = 8

@@ -19,9 +19,8 @@ from mkdocs.structure.files import File
 from typer.core import TyperGroup
 
 import sfumato
-from sfumato.cli.choices import CHOICES
-from sfumato.cli.commands import app
-from sfumato.cli.help import PAPER
+from sfumato.cli import app
+from sfumato.cli.help import CHOICES, PAPER
 from sfumato.data.registry import DATASETS
 from sfumato.judgments.formats import FORMATS
 from sfumato.labels.aggregate import AGGREGATORS

@@ -9,7 +9,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src" / "sfumato"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "names", "provenance", "frames", "memory", "tabular", "stats", "scores"),
+    ("errors", "names", "provenance", "frames", "tabular", "stats", "scores"),
     ("judgments",),
     ("labels",),
     ("items",),
@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
 )
 """A room may import any room of a lower layer; rooms of one layer do not know each other, but the
-first eight, which are files of the ground floor."""
+first seven, which are files of the ground floor."""
 
 HEAVY_ONLY_IN: dict[str, set[str]] = {
     "torch": {"learn", "evaluation", "labels", "items"},  # labels, items: to_torch

@@ -25,9 +25,10 @@ import pytest
 import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.reporting import figures
 from sfumato.reporting.page import duration, markdown_table
+from sfumato.studies.claims import counts_text
 from sfumato.studies.results import CONTROLS, read_results
 from sfumato.studies.study import (
     Arm,
@@ -42,7 +43,6 @@ from sfumato.studies.study import (
     Worlds,
     read_study,
 )
-from sfumato.studies.verdicts import counts_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfumato.cli.commands import COMMANDS
+from sfumato.cli import COMMANDS
 from sfumato.cli.help import help_texts
 from sfumato.errors import EXTRAS
 
@@ -223,7 +223,7 @@ def test_every_command_is_tried() -> None:
 
 def test_pages_can_be_read_without_torch_and_matplotlib(tmp_path: Path) -> None:
     code = """
-from sfumato.studies import audit, folder, mixed_pictures, pages, results, trace
+from sfumato.studies import ambiguous, audit, data, pages, results, trace
 assert "torch" not in sys.modules and "matplotlib" not in sys.modules
 print("imported")
 """

@@ -24,7 +24,7 @@ import polars as pl
 import pytest
 import torch
 
-from sfumato.cli.choices import CHOICES
+from sfumato.cli.help import CHOICES
 from sfumato.data import registry as data_registry
 from sfumato.data.decode import DECODERS, SUBSETS
 from sfumato.data.registry import DATASETS, find_dataset
@@ -33,7 +33,7 @@ from sfumato.elicit.design.presets import PRESETS, preset_study
 from sfumato.elicit.export import BESIDE, SHAPES, write_judgments
 from sfumato.elicit.live.views import ITEM_SORTS, PERSON_SORTS
 from sfumato.errors import DataError, SfumatoError, UnknownName
-from sfumato.evaluation.attacks import ATTACKS, attack_named, run_attack
+from sfumato.evaluation.attacks import ATTACKS, run_attack
 from sfumato.evaluation.corruptions import CORRUPTIONS, corrupt
 from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
@@ -46,6 +46,7 @@ from sfumato.judgments.comparisons import (
     COMPARISON_QUESTIONS,
     ComparisonQuestion,
     Comparisons,
+    MixJudgments,
     comparison_question_from_json,
 )
 from sfumato.judgments.formats import FORMATS, Readable, read, write
@@ -54,12 +55,10 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.texts import DELIMITERS
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.mixed import Mix
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import RULES, rule_with
 from sfumato.judgments.quality.rules import FINDING
-from sfumato.judgments.question import QUESTIONS, ask, question_from_json
+from sfumato.judgments.question import ODDITIES, QUESTIONS, ask, question_from_json
 from sfumato.judgments.repairs import REPAIRS, repair_table
-from sfumato.judgments.statements import ODDITIES
 from sfumato.labels import simulate as simulate_room
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
 from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
@@ -72,14 +71,14 @@ from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
 from sfumato.learn.encoders import ENCODERS, make_encoder
 from sfumato.learn.networks import NETWORKS, build_network
-from sfumato.learn.published import (
+from sfumato.learn.recipe import (
     ALPHAS,
     MIXINGS,
     PUBLISHED,
+    Mixing,
     published_mixing,
     published_recipe,
 )
-from sfumato.learn.recipe import Mixing
 from sfumato.names import find
 from sfumato.planning import annotators as planned_annotators
 from sfumato.planning.annotators import expected_error_of_votes
@@ -92,15 +91,14 @@ from sfumato.reporting.datasheet import QUESTIONS_TO_THE_OWNER
 from sfumato.reporting.evaluation import PLOTS, plot_evaluation
 from sfumato.scores import COLUMNS, Estimate, Estimates, metric_words, metrics
 from sfumato.studies.ambiguous import PICTURES, load_pictures
-from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
 from sfumato.studies.claims import read_claims
-from sfumato.studies.data import Findings, Predictions, StudyData
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import Findings, Predictions, RunFolder, StudyData
 from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import SECTIONS
 from sfumato.studies.run import run_study
 from sfumato.studies.sources import SOURCES, load_data
 from sfumato.studies.study import SIZES, Arm, Size, Study, read_study, shipped_names, study_text
+from sfumato.studies.trainings import ADDED, CURVES, LABELS, MIXES, PERSONS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -731,7 +729,12 @@ REGISTRIES: dict[str, Registry] = {
         seed_test_law,
         lambda name: paired(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
     ),
-    "attack": Registry(ATTACKS, attack_law, attack_named, lambda entry: entry.note),
+    "attack": Registry(
+        ATTACKS,
+        attack_law,
+        lambda name: find(ATTACKS, name, what="attack"),
+        lambda entry: entry.note,
+    ),
     "corruption": Registry(
         CORRUPTIONS,
         corruption_law,

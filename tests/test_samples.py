@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.evaluation.predictions import read_predictions
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions

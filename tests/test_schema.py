@@ -15,8 +15,7 @@ from tests.judgments.strategies import judgments
 
 from sfumato.judgments.formats.own import write_own
 from sfumato.judgments.judgments import COLUMNS, VIEWS, Judgments
-from sfumato.judgments.question import QUESTIONS, Kind, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import QUESTIONS, Kind, ask, read_answers
 from sfumato.labels.check import check
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import SUM_TOLERANCE, LabelSet

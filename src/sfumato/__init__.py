@@ -13,7 +13,7 @@ command ``sfumato`` does the same with the same names.
 _NAMES = {
     # what one does
     "aggregate": "sfumato.labels.verbs:aggregate",
-    "audit": "sfumato.studies.verbs:audit",
+    "audit": "sfumato.studies.run:audit",
     "check": "sfumato.labels.check:check",
     "compare": "sfumato.evaluation.models:compare",
     "cover": "sfumato.evaluation.coverage:cover",
@@ -26,8 +26,8 @@ _NAMES = {
     "plan": "sfumato.planning.plans:plan",
     "read": "sfumato.judgments.formats:read",
     "read_labels": "sfumato.labels.verbs:to_labels",
-    "report": "sfumato.studies.verbs:report",
-    "run": "sfumato.studies.verbs:run",
+    "report": "sfumato.studies.run:report",
+    "run": "sfumato.studies.run:run",
     "simulate": "sfumato.labels.verbs:simulate",
     "soft_dataset": "sfumato.learn.soft_torch:soft_dataset",
     "soft_scorer": "sfumato.evaluation.scorers:soft_scorer",

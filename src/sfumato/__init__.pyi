@@ -34,10 +34,10 @@ from sfumato.learn.soft_torch import soft_dataset as soft_dataset
 from sfumato.planning.plans import plan as plan
 from sfumato.scores import Estimates as Estimates
 from sfumato.studies.run import Run as Run
+from sfumato.studies.run import audit as audit
+from sfumato.studies.run import report as report
+from sfumato.studies.run import run as run
 from sfumato.studies.study import Study as Study
-from sfumato.studies.verbs import audit as audit
-from sfumato.studies.verbs import report as report
-from sfumato.studies.verbs import run as run
 from sfumato.viewing.server import view as view
 
 __version__: str

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "0.1"
 

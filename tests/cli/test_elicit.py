@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.cli.elicit import SERVED, make_served_app, way_in
 from sfumato.elicit.design.places import open_study
 from sfumato.errors import DataError, SfumatoError

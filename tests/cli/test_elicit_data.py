@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.elicit.design.places import database_url, open_study, read_key
 from sfumato.elicit.making.make import new_study
 from sfumato.elicit.refusals import Forbidden

@@ -12,9 +12,8 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 from typer.testing import CliRunner
 
-from sfumato.cli.choices import CHOICES, list_choices
-from sfumato.cli.commands import COMMANDS, app
-from sfumato.cli.help import help_entry, help_texts
+from sfumato.cli import COMMANDS, app
+from sfumato.cli.help import CHOICES, help_entry, help_texts, list_choices
 
 ROOT = typer.main.get_command(app)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.errors import SfumatoError
 from sfumato.planning.advise import rule_of_thumb
 from sfumato.planning.plans import Plan

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.errors import SfumatoError
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
@@ -37,7 +37,7 @@ def study_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
         asked.append((study, folder, runner))
         return SimpleNamespace(tables={}, folder=folder)
 
-    monkeypatch.setattr("sfumato.studies.verbs.run_study", note)
+    monkeypatch.setattr("sfumato.studies.run.run_study", note)
     monkeypatch.chdir(tmp_path)
 
     def study(*words: object) -> Study:

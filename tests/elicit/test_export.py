@@ -11,18 +11,17 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.elicit.export import SHAPES, collect_answers, export
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.answers import question_of
 from sfumato.elicit.storage import schema
 from sfumato.elicit.storage.schema import Picture, Stimulus
 from sfumato.errors import DataError, UnknownName
-from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.comparisons import Comparisons, MixJudgments
 from sfumato.judgments.formats import FORMATS, read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.question import Question
 from sfumato.labels.files import read_labels
 from sfumato.labels.make import LabelSettings, make_labels

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.evaluation.predictions import read_original, read_predictions
+from sfumato.evaluation.predictions import load_original, read_predictions
 from sfumato.evaluation.score import ensemble, leaderboard, leaderboard_table
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
@@ -130,7 +130,9 @@ def test_ensemble_is_the_mean_by_names_and_remembers_its_members() -> None:
 def test_published_networks_are_as_close_to_people_as_published(data_folder: Path) -> None:
     human = read_labels(data_folder / "cifar10h" / "cifar10h-probs.npy")
     folder = data_folder / "cifar10h-predictions"
-    original = read_original(folder / "test_labels.npy", classes=human.classes)
+    original = load_original(
+        folder / "test_labels.npy", name="test_labels.npy", classes=human.classes
+    )
     models = {
         path.stem: read_predictions(path, classes=human.classes)
         for path in sorted(folder.glob("*.npz"))

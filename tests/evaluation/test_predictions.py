@@ -13,9 +13,9 @@ from sfumato.evaluation.predictions import (
     Kind,
     LoadedPredictions,
     WrongKind,
+    load_original,
     load_predictions,
     other_class_order,
-    read_original,
     read_predictions,
 )
 from sfumato.labels.files import write_labels
@@ -203,7 +203,8 @@ def test_original_labels_are_numbers_names_or_rows(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("item,cat,dog,frog\n0,1,0,0\n1,0,0,1\n")
 
     found = [
-        read_original(tmp_path / name, classes=CLASSES) for name in ("o.npy", "o.csv", "rows.csv")
+        load_original(tmp_path / name, name=name, classes=CLASSES)
+        for name in ("o.npy", "o.csv", "rows.csv")
     ]
 
     assert all(each.items == ("0", "1") for each in found)
@@ -213,7 +214,9 @@ def test_original_labels_are_numbers_names_or_rows(tmp_path: Path) -> None:
 def test_original_numbers_count_in_the_told_order(tmp_path: Path) -> None:
     np.save(tmp_path / "o.npy", np.array([0, 2]))
 
-    labels = read_original(tmp_path / "o.npy", classes=CLASSES, unnamed=("frog", "cat", "dog"))
+    labels = load_original(
+        tmp_path / "o.npy", name="o.npy", classes=CLASSES, unnamed=("frog", "cat", "dog")
+    )
 
     assert [labels.classes[row.argmax()] for row in labels.probs] == ["frog", "dog"]
 
@@ -223,9 +226,9 @@ def test_original_class_that_does_not_exist_is_named(tmp_path: Path) -> None:
     (tmp_path / "o.csv").write_text("item,label\na,cat\nb,fox\n")
 
     with pytest.raises(DataError, match=r"o\.npy, row 2: found class number 3, expected 0 to 2"):
-        read_original(tmp_path / "o.npy", classes=CLASSES)
+        load_original(tmp_path / "o.npy", name="o.npy", classes=CLASSES)
     with pytest.raises(DataError, match=r"o\.csv, row 2: no class is called 'fox'"):
-        read_original(tmp_path / "o.csv", classes=CLASSES)
+        load_original(tmp_path / "o.csv", name="o.csv", classes=CLASSES)
 
 
 def test_columns_in_another_order_are_suspected() -> None:

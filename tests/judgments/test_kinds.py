@@ -16,8 +16,7 @@ from sfumato.judgments.formats import read, write
 from sfumato.judgments.formats.check import check_judgments
 from sfumato.judgments.formats.reading import UnclearSource
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import Question, ask, question_from_json
-from sfumato.judgments.statements import read_answers, top_choice
+from sfumato.judgments.question import Question, ask, question_from_json, read_answers, top_choice
 from sfumato.labels.verbs import describe
 
 LIKERT = ["disagree", "neither", "agree"]

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MixJudgments
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixed import (
@@ -25,7 +26,6 @@ from sfumato.judgments.mixed import (
     read_mixes,
     write_mixes,
 )
-from sfumato.judgments.mixes import MixJudgments
 
 HEADER = "mix,first_item,second_item,first_class,second_class,coefficient\n"
 

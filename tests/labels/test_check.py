@@ -19,7 +19,7 @@ from sfumato.judgments.question import ask
 from sfumato.labels.check import check, draw_badge, recognise
 from sfumato.labels.files import read_crowd_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.publish import publish
+from sfumato.labels.make import publish
 from sfumato.provenance import Step
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "0.1"

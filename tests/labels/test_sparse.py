@@ -136,7 +136,7 @@ def test_check_tells_what_is_wrong_with_a_sparse_row(
 
 def test_rows_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = LabelSet(("a",), CLASSES, csr_array(np.eye(1, 5)))
-    monkeypatch.setattr("sfumato.memory.free_memory", lambda: 10)
+    monkeypatch.setattr("sfumato.errors.free_memory", lambda: 10)
 
     with pytest.raises(DataError, match=r"All 5 probabilities of 1 items need about .* GB"):
         _ = labels.probs

@@ -9,8 +9,7 @@ import pytest
 
 from sfumato.errors import DataError, MissingPackage, UnknownName
 from sfumato.items.items import Items
-from sfumato.items.load import load_items
-from sfumato.items.vectors import kept_vectors
+from sfumato.items.load import kept_vectors, load_items
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn import encoders
 from sfumato.learn.encoders import encode, encoder_from, make_encoder

@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.learn.sweep.parts import read_parts_through
+from sfumato.learn.parts import read_parts_through
 
 SFUMATO = str(Path(sys.executable).parent / "sfumato")
 
@@ -37,7 +37,7 @@ def test_a_finished_part_is_not_read_again(tmp_path: Path, monkeypatch: pytest.M
     options = ReadOptions(parts=read_parts_through(tmp_path / "kept"))
     first = read(folder, options=options)
     (folder / "part1.parquet").touch()  # the same content at another time is the same part
-    monkeypatch.setattr("sfumato.learn.sweep.parts.code_part", None)
+    monkeypatch.setattr("sfumato.learn.parts.code_part", None)
 
     again = read(folder, options=options)
 

@@ -27,16 +27,16 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.sweep import (
     Cell,
     CellResult,
+    EncodedCell,
     FailedCell,
     FinishedCell,
     Progress,
+    attempt,
     fingerprint,
     run_sweep,
     seconds_left,
     work_per_second,
 )
-from sfumato.learn.sweep.engines import attempt
-from sfumato.learn.sweep.store import EncodedCell
 from sfumato.provenance import Step
 
 KILL_SWEEP = Path(__file__).parent.parent.parent / "benchmarks" / "kill_sweep.py"

@@ -27,12 +27,14 @@ from sfumato.studies.data import (
     TestSet,
     TrainingKey,
     TrainingRun,
+    apart_row,
     join_findings,
+    mean_row,
+    share_row,
 )
 from sfumato.studies.measures import MEASURES as ALL_MEASURES
 from sfumato.studies.measures.doubt import spread_between
 from sfumato.studies.measures.dynamics import EARLY, map_beliefs, map_rows, movement_findings
-from sfumato.studies.measures.trials import apart_row, mean_row, share_row
 from sfumato.studies.study import study_from
 
 CLASSES = ("cat", "dog", "fox")

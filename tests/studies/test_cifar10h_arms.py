@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.folds import Split
 from sfumato.studies import trainings
-from sfumato.studies.arms import target_of
 from sfumato.studies.cifar_sources import PEOPLE_H, TRAINED_ON
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import read_study
-from sfumato.studies.trainings import splits_of
+from sfumato.studies.trainings import splits_of, target_of
 
 STUDY = read_study(
     "cifar10h-attacks",

@@ -14,12 +14,11 @@ from sfumato.labels.build import build
 from sfumato.labels.labelset import CrowdLabels
 from sfumato.learn.folds import Split
 from sfumato.studies import trainings
-from sfumato.studies.arms import target_of
 from sfumato.studies.cifar_sources import PEOPLE_H, PEOPLE_S, RELEASED_S, VARIETIES
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import read_study
-from sfumato.studies.trainings import splits_of
+from sfumato.studies.trainings import splits_of, target_of
 
 VOTES = (1, 2, 4, 6, 8, 16, 32)
 SOFT_ANSWERS = (1, 2, 3, 4, 5)

@@ -9,7 +9,7 @@ import pytest
 from sfumato.reporting.page import Table
 from sfumato.studies import pages
 from sfumato.studies.claims import read_claims
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.run import Runner, run_study
 from sfumato.studies.study import Study, read_study
 

@@ -14,20 +14,18 @@ import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.learn import sweep
 from sfumato.learn.recipe import Recipe
-from sfumato.learn.sweep import Cell, CellResult, Progress
-from sfumato.learn.sweep.engines import Outcome, attempt
+from sfumato.learn.sweep import Cell, CellResult, Outcome, Progress, attempt
 from sfumato.reporting.page import Page
 from sfumato.reporting.text import said
 from sfumato.scores import COLUMNS
 from sfumato.studies.cell import train_and_test
-from sfumato.studies.data import Target
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder, Target
 from sfumato.studies.pages import main_contrast, study_page
 from sfumato.studies.run import Run, Runner, run_study
 from sfumato.studies.study import read_study

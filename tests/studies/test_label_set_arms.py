@@ -10,7 +10,6 @@ from sfumato.labels.signals import entropy, non_max_mass
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
 from sfumato.studies import trainings
-from sfumato.studies.arms import target_of
 from sfumato.studies.cifar_sources import (
     EPSILON,
     HARD,
@@ -25,7 +24,7 @@ from sfumato.studies.cifar_sources import (
 from sfumato.studies.data import StudyData
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import read_study
-from sfumato.studies.trainings import splits_of
+from sfumato.studies.trainings import splits_of, target_of
 
 STUDY = read_study("informativeness-labels")
 SMALL = read_study("informativeness-small-data")

@@ -19,12 +19,11 @@ from sfumato.learn.folds import Split
 from sfumato.learn.mixing import mix_targets
 from sfumato.learn.targets import one_annotator
 from sfumato.provenance import Step
-from sfumato.studies.arms import ADDED, CURVES, MIXES, target_of
 from sfumato.studies.cifar_sources import PEOPLE_H, SIMULATED_MAJORITY, SIMULATED_SOFT
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import read_study
-from sfumato.studies.trainings import splits_of
+from sfumato.studies.trainings import ADDED, CURVES, MIXES, splits_of, target_of
 
 ENDPOINTS = ["original", SIMULATED_SOFT, SIMULATED_MAJORITY, PEOPLE_H]
 STUDY = read_study(

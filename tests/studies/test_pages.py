@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import OF_MEASURE, SECTIONS, sections_of, study_page
 from sfumato.studies.run import run_study

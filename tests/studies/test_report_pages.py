@@ -20,7 +20,7 @@ from sfumato.reporting.text import said
 from sfumato.scores import Estimate, Estimates, source_text
 from sfumato.studies.audit import audit, draw_audit
 from sfumato.studies.audit_sources import AuditSettings, AuditSources
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.pages import write_report
 from sfumato.studies.planned import plan_page
 from sfumato.studies.study import read_study

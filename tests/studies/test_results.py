@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.errors import DataError
 from sfumato.reporting.page import Table, markdown_table, render_markdown
+from sfumato.studies.claims import Verdict
 from sfumato.studies.results import CONTROLS, result_page, run_size, scoreboard, write_results
 from sfumato.studies.run import Run
 from sfumato.studies.study import read_study
-from sfumato.studies.verdicts import Verdict
 
 pytestmark = pytest.mark.check
 

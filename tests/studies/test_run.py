@@ -16,8 +16,7 @@ from sfumato.labels.files import read_labels
 from sfumato.learn.model import Model
 from sfumato.learn.sweep import FailedCell, Progress
 from sfumato.scores import Estimates
-from sfumato.studies.data import Predictions
-from sfumato.studies.folder import Timing
+from sfumato.studies.data import Predictions, Timing
 from sfumato.studies.run import Run, Runner, _timed, _write_datasheet, run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, read_study

@@ -20,12 +20,11 @@ from sfumato.labels.signals import entropy
 from sfumato.provenance import fingerprint_file, is_simulated
 from sfumato.studies import cifar_sources, trainings
 from sfumato.studies import data as study_data
-from sfumato.studies.arms import target_of
 from sfumato.studies.cifar_sources import CORRUPTED, FAR_SETS, IMAGENET_FAR, NEAR, V6
 from sfumato.studies.data import StudyData
 from sfumato.studies.sources import SOURCES, load_data
 from sfumato.studies.study import Arm, read_study, shipped_names
-from sfumato.studies.trainings import splits_of
+from sfumato.studies.trainings import splits_of, target_of
 
 EACH = 60
 """Made-up digits of each source."""

@@ -16,8 +16,7 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-from sfumato.studies.claims import Claim, JudgedClaim, judge, read_claims
-from sfumato.studies.verdicts import CONTROL_ANSWERS
+from sfumato.studies.claims import CONTROL_ANSWERS, Claim, JudgedClaim, judge, read_claims
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 PAGES: dict[str, dict[str, Any]] = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import explain_unclear, read_options, refuse_filled
 from sfumato.cli.printing import (
     format_interval,
     notify,
@@ -16,8 +17,6 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
-from sfumato.cli.reading import explain_unclear, read_options
-from sfumato.cli.writing import refuse_filled
 from sfumato.errors import require_packages
 
 if TYPE_CHECKING:

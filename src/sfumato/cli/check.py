@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import refuse_existing
 from sfumato.cli.printing import notify, print_line, print_result
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 
 CheckedFile = Annotated[

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import (
+    quality_rules,
+    read_any,
+    read_options,
+    refuse_existing,
+    tell_guesses,
+    tell_joins,
+)
 from sfumato.cli.printing import (
     format_number,
     notify,
@@ -17,14 +25,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import (
-    quality_rules,
-    read_any,
-    read_options,
-    tell_guesses,
-    tell_joins,
-)
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 from sfumato.names import format_count
 
@@ -177,7 +177,7 @@ def data_path(
 
 def _publish(judgments: "Judgments", folder: Path, about: "Publication") -> None:
     """Write a folder with labels, and say what is left for its publisher to say."""
-    from sfumato.labels.publish import publish
+    from sfumato.labels.make import publish
 
     tables = publish(judgments, folder, about)
     typer.echo(f"Wrote {len(judgments):,} judgments to {folder}: {', '.join(tables)}.")

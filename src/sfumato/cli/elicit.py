@@ -14,10 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import names_in, refuse_existing
 from sfumato.cli.printing import notify, print_json, progress
-from sfumato.cli.reading import names_in
 from sfumato.cli.train import IdColumn, TextColumns
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError, UnknownName, require_packages
 from sfumato.names import find
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import check_output
 from sfumato.cli.printing import (
     format_interval,
     notify,
@@ -18,7 +19,6 @@ from sfumato.cli.printing import (
     print_table,
     progress,
 )
-from sfumato.cli.writing import check_output
 from sfumato.errors import DataError, require_packages
 from sfumato.names import format_count
 

@@ -98,8 +98,7 @@ def mix(
     import numpy as np
 
     from sfumato.judgments.mixed import choose_mixes, read_mixes
-    from sfumato.studies.ambiguous import load_pictures
-    from sfumato.studies.mixed_pictures import check_new, labels_of, write_mixed
+    from sfumato.studies.ambiguous import check_new, labels_of, load_pictures, write_mixed
 
     check_new(output)
     groups = _groups(coefficients)

@@ -12,6 +12,14 @@ import numpy as np
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import (
+    names_in,
+    parse_numbers,
+    quality_rules,
+    read_judgments,
+    read_options,
+    refuse_existing,
+)
 from sfumato.cli.printing import (
     format_number,
     null_for_nan,
@@ -22,14 +30,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import (
-    names_in,
-    parse_numbers,
-    quality_rules,
-    read_judgments,
-    read_options,
-)
-from sfumato.cli.writing import refuse_existing
 from sfumato.errors import DataError
 from sfumato.names import format_count
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.labelset import LabelSet
     from sfumato.labels.make import LabellingResult, LabelSettings
-    from sfumato.labels.simulate.run import Simulation, SimulationSettings
+    from sfumato.labels.simulate import Simulation, SimulationSettings
     from sfumato.labels.simulate.top_two import HabitsName
 
 Vectors = Annotated[
@@ -259,8 +259,8 @@ class _Parts:
 
     def count_buckets(self) -> int:
         """Into how many shares of the items the answers go, so that each fits into memory."""
+        from sfumato.errors import free_memory
         from sfumato.judgments.formats.scan import PEAK_BYTES, scan
-        from sfumato.memory import free_memory
 
         source, free = scan(self.file, self.options) if self.is_split() else None, free_memory()
         if source is None or free is None:
@@ -269,7 +269,7 @@ class _Parts:
 
     def read(self, bucket: tuple[int, int]) -> "Judgments":
         """The judgments about one share of the items."""
-        from sfumato.learn.sweep.parts import read_parts_through
+        from sfumato.learn.parts import read_parts_through
 
         if not self.is_split():
             return read_judgments(self.file, self.format, self.options, self.strict)
@@ -345,7 +345,7 @@ def simulate(
     from sfumato.judgments.formats import write
     from sfumato.labels.build.distances import choose_distances
     from sfumato.labels.files import read_labels
-    from sfumato.labels.simulate.run import SimulationSettings
+    from sfumato.labels.simulate import SimulationSettings
 
     _check_simulate_usage(output=output, fit=fit, extend=extend, check=check, model=model)
     refuse_existing(output, save_model, overwrite=overwrite)
@@ -408,7 +408,7 @@ def _check_label_usage(
 def _read_aggregator_options(aggregator: str, told: given.AggregatorOptions) -> dict[str, Any]:
     """What the aggregator is told: tables from files, and settings such as ``iterations=20``."""
     from sfumato.labels.aggregate import check_options
-    from sfumato.labels.aggregate.given import read_given
+    from sfumato.labels.files import read_given
 
     options: dict[str, Any] = {}
     for text in told.settings or []:
@@ -558,7 +558,7 @@ def _simulated(
 ) -> "Simulation":
     import numpy as np
 
-    from sfumato.labels.simulate.run import run_simulation
+    from sfumato.labels.simulate import run_simulation
 
     with progress("Simulating"):
         return run_simulation(simulation, seen, real=real, rng=np.random.default_rng(seed))
@@ -573,8 +573,8 @@ def _checked(
     draws: int,
     seed: int,
 ) -> dict[str, Any]:
+    from sfumato.labels.simulate import check_habits
     from sfumato.labels.simulate.held_out import HOLD_OUT, held_out_table
-    from sfumato.labels.simulate.run import check_habits
     from sfumato.names import find
 
     hold_out = find(HOLD_OUT, check, what="half to hold out")

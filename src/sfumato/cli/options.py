@@ -1,10 +1,19 @@
-"""The options that several files of commands take; what one command alone takes stands there."""
+"""The options that several commands take, and the files and names that are read from them."""
 
-from dataclasses import dataclass
+import os
+import secrets
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from sfumato.cli.printing import notify, progress
+from sfumato.errors import DataError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of judgments.")]
 Format = Annotated[
@@ -123,3 +132,235 @@ class AggregatorOptions:
 
 GATHERED = (TableOptions, AggregatorOptions)
 """Options that commands take together."""
+
+
+# Read the files and options that several commands take.
+#
+# The secret under which platform worker ids become pseudonyms is given by ``--key`` or
+# ``SFUMATO_KEY``; otherwise one is drawn when first needed and kept in the user's configuration
+# folder, readable only by them, so that pseudonyms stay the same from one import to the next and
+# nobody else can test a guess.
+
+
+MOST_JOINS = 10
+"""So many pairs of similar classes are told."""
+
+if TYPE_CHECKING:
+    from sfumato.judgments.formats import Readable
+    from sfumato.judgments.formats.reading import ReadOptions
+    from sfumato.judgments.judgments import Judgments
+    from sfumato.judgments.quality import Rule
+
+
+def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bool) -> "Readable":
+    """What a file holds; says how many rows were set aside."""
+    from sfumato.judgments.formats import read
+    from sfumato.judgments.formats import strict as refuse_rejected
+
+    with progress(f"Reading {file.name}") as advance, explain_unclear():
+        found = read(file, format_, replace(options, progress=advance))
+    if strict:
+        refuse_rejected(found)
+    if found.rejected:
+        notify(
+            f"Rows set aside: {len(found.rejected):,}, the first in {found.rejected[0]}. "
+            "`sfumato describe` lists the reasons; --strict makes this an error."
+        )
+    return found
+
+
+@contextmanager
+def explain_unclear() -> Iterator[None]:
+    """Where something is unclear, the options that would settle it stand behind the sentence."""
+    from sfumato.judgments.formats.reading import UnclearSource
+
+    try:
+        yield
+    except UnclearSource as error:
+        named = ", ".join(f"--{name}" for name in error.options)
+        raise DataError(f"{error} ({named})") from None
+
+
+def tell_guesses(found: "Readable", format_: str | None) -> None:
+    """What was guessed about a file, and how to join classes that may be one."""
+    from sfumato.judgments.judgments import Judgments
+
+    if format_ is None:
+        for remark in found.remarks:
+            example = f" ({remark.example})" if remark.example else ""
+            notify(f"{remark.what}: {remark.count:,}{example}")
+    if isinstance(found, Judgments):
+        tell_joins(found)
+
+
+def tell_joins(judgments: "Judgments") -> None:
+    """The options that join classes which are spelled almost alike."""
+    from sfumato.judgments.formats import similar_classes
+
+    for pair in similar_classes(judgments)[:MOST_JOINS]:
+        rename = f"--rename {shlex.quote(f'{pair.rare}={pair.often}')}"
+        folded = pair.often.casefold() == pair.rare.casefold()
+        notify(
+            f"Classes {pair.often!r} ({pair.answers[0]:,} answers) and {pair.rare!r} "
+            f"({pair.answers[1]:,}) may be one: {rename}" + (" or --casefold" if folded else "")
+        )
+
+
+def read_judgments(
+    file: Path, format_: str | None, options: "ReadOptions", strict: bool, *, tell: bool = True
+) -> "Judgments":
+    """The judgments of a file; one that holds something else is an error."""
+    from sfumato.judgments.judgments import Judgments
+
+    found = read_any(file, format_, options, strict)
+    if tell:
+        tell_guesses(found, format_)
+    if not isinstance(found, Judgments):
+        raise DataError(
+            f"{file.name} holds {type(found).__name__}, which are not about the classes of single "
+            "items; labels are made from judgments."
+        )
+    return found
+
+
+def read_options(
+    table: TableOptions,
+    classes: Path | None = None,
+    question: str | None = None,
+    key: str | None = None,
+) -> "ReadOptions":
+    """What a user says about a file, checked."""
+    from sfumato.judgments.formats import asked_as
+    from sfumato.judgments.formats.reading import ReadOptions, read_classes
+    from sfumato.judgments.formats.texts import delimiter_named
+
+    said = asked_as(question)
+    if classes is not None:
+        said["classes"] = read_classes(classes)
+    return ReadOptions(
+        **said,
+        item=table.item,
+        annotator=table.annotator,
+        answer=table.answer,
+        at=table.at,
+        seconds=table.seconds,
+        delimiter=None if table.delimiter is None else delimiter_named(table.delimiter),
+        rename=parse_renames(table.rename or ()),
+        casefold=table.casefold,
+        key=lambda: study_key(key),
+    )
+
+
+def parse_renames(texts: Sequence[str]) -> dict[str, str]:
+    """Classes and what they are to be called, from ``a=b`` or files of such lines."""
+    from sfumato.judgments.formats import read_renames
+
+    renames: dict[str, str] = {}
+    for text in texts:
+        old, sign, new = (part.strip() for part in text.partition("="))
+        if Path(text).is_file():
+            renames |= read_renames(Path(text))
+        elif sign and old and new:
+            renames[old] = new
+        else:
+            raise DataError(
+                f"--rename takes a=b, or a file of such lines; found {text!r}, which is neither."
+            )
+    return renames
+
+
+def parse_numbers(texts: list[str], *, what: str) -> dict[str, float]:
+    """Numbers by name, from texts such as ``name=0.5``."""
+    values = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            values[name.strip()] = float(number)
+        except ValueError:
+            raise DataError(
+                f"A setting of {what} is written name=number; found {text!r}."
+            ) from None
+    return values
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The parts of a text between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def quality_rules(text: str) -> "tuple[Rule, ...]":
+    """Rules by name, settings after a colon: ``checks,too-fast:seconds=0.3:share=0.2``."""
+    from sfumato.judgments.quality import rule_with
+
+    found = []
+    for part in names_in(text):
+        name, *settings = part.split(":")
+        found.append(rule_with(name, **parse_numbers(settings, what=f"the rule {name!r}")))
+    return tuple(found)
+
+
+def study_key(given: str | None) -> str:
+    """The given key, or this user's own."""
+    if given:
+        return given
+    path = _place()
+    try:
+        if not path.is_file():
+            _draw(path)
+        return path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise DataError(
+            f"The key for pseudonyms cannot be kept in {path} ({error.strerror}); "
+            "give one with --key or SFUMATO_KEY."
+        ) from None
+
+
+def _place() -> Path:
+    configuration = os.environ.get("XDG_CONFIG_HOME")
+    return Path(configuration or Path.home() / ".config") / "sfumato" / "key"
+
+
+def _draw(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # mkstemp makes a file that only its owner can read; the link appears whole or not at all.
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32))
+    try:
+        path.hardlink_to(name)
+    except FileExistsError:
+        pass  # another process drew one in the meantime: that one stands
+    finally:
+        Path(name).unlink()
+
+
+# Check the files that a command will write, before any work is done.
+
+
+def check_output(
+    path: Path | None, endings: Sequence[str], *, what: str, overwrite: bool = False
+) -> None:
+    """Refuse a name of another ending, a folder that is not there, and a file that is.
+
+    ``what`` begins the sentence: "Scores are".
+    """
+    if path is None:
+        return
+    if path.suffix not in endings:
+        raise DataError(f"{what} written as {' or '.join(endings)}, not as {path.name!r}.")
+    if not path.parent.is_dir():
+        raise DataError(f"There is no folder {path.parent} to write {path.name} into.")
+    refuse_existing(path, overwrite=overwrite)
+
+
+def refuse_existing(*paths: Path | None, overwrite: bool) -> None:
+    """Refuse to replace any of the files that are there, unless that is wanted."""
+    for path in paths:
+        if path is not None and path.exists() and not overwrite:
+            raise DataError(f"{path} exists already; give another name, or --overwrite.")
+
+
+def refuse_filled(folder: Path | None, *names: str, overwrite: bool) -> None:
+    """Refuse a folder that already holds files of these names, unless that is wanted."""
+    if folder is not None:
+        refuse_existing(*(folder / name for name in names), overwrite=overwrite)

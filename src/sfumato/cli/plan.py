@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import names_in, refuse_filled
 from sfumato.cli.printing import print_json, print_line, print_table, progress
-from sfumato.cli.reading import names_in
-from sfumato.cli.writing import refuse_filled
 from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import check_output, explain_unclear, names_in, read_options, refuse_filled
 from sfumato.cli.printing import notify, progress
-from sfumato.cli.reading import explain_unclear, names_in, read_options
-from sfumato.cli.writing import check_output, refuse_filled
 from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
@@ -72,9 +71,8 @@ def run(
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from sfumato.data import data_folder
     from sfumato.reporting.text import count
-    from sfumato.studies.run import Runner
-    from sfumato.studies.verbs import choose_study
-    from sfumato.studies.verbs import run as run_chosen
+    from sfumato.studies.run import Runner, choose_study
+    from sfumato.studies.run import run as run_chosen
 
     chosen = choose_study(
         study,
@@ -160,7 +158,7 @@ def _report_answers(source: Path, page: Path, **settings: Any) -> None:
 
 def _report_run(folder: Path, output: Path | None, trace: int | None, *, overwrite: bool) -> None:
     from sfumato.data import data_folder
-    from sfumato.studies.folder import RunFolder
+    from sfumato.studies.data import RunFolder
     from sfumato.studies.pages import write_report
     from sfumato.studies.trace import trace_lines
 
@@ -188,7 +186,7 @@ def results(
     overwrite: given.Overwrite = False,
 ) -> None:
     """Write runs as pages and JSON, and the scoreboard of everything in the folder."""
-    from sfumato.studies.folder import RunFolder
+    from sfumato.studies.data import RunFolder
     from sfumato.studies.results import write_results
 
     names = [RunFolder.open(run).study.name for run in runs or []]

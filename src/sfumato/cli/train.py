@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import check_output, refuse_existing
 from sfumato.cli.printing import (
     format_number,
     notify,
@@ -13,7 +14,6 @@ from sfumato.cli.printing import (
     print_result,
     progress,
 )
-from sfumato.cli.writing import check_output, refuse_existing
 from sfumato.errors import require_packages
 from sfumato.names import format_count
 
@@ -101,7 +101,7 @@ def train(
     as_json: given.AsJson = False,
 ) -> None:
     """Train a network on items and people's labels of them."""
-    from sfumato.cli.reading import names_in
+    from sfumato.cli.options import names_in
     from sfumato.items.load import load_items
     from sfumato.learn.model import model_files
     from sfumato.learn.model import train as train_model

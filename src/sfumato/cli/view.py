@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import explain_unclear, read_options
 from sfumato.cli.printing import notify
-from sfumato.cli.reading import explain_unclear, read_options
 from sfumato.errors import DataError, require_packages
 
 

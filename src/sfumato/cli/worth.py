@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import sfumato.cli.options as given
+from sfumato.cli.options import check_output, read_judgments, read_options
 from sfumato.cli.printing import (
     format_number,
     notify,
@@ -17,8 +18,6 @@ from sfumato.cli.printing import (
     progress,
     simulation_mark,
 )
-from sfumato.cli.reading import read_judgments, read_options
-from sfumato.cli.writing import check_output
 from sfumato.errors import DataError, require_packages
 from sfumato.names import format_count
 

@@ -11,10 +11,8 @@ from sfumato.data.decode import (
     official_archive,
     parts,
 )
-from sfumato.data.fetch import Download, check, get
-from sfumato.data.images import FeatureSet, ImageSet, remap
-from sfumato.data.own import load_own
-from sfumato.data.registry import DATASETS, data_folder, listing, locate, path
+from sfumato.data.images import FeatureSet, ImageSet, load_own, remap
+from sfumato.data.registry import DATASETS, Download, check, data_folder, get, listing, locate, path
 from sfumato.data.texts import TextSet
 
 __all__ = [

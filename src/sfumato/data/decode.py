@@ -23,8 +23,7 @@ import polars as pl
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sfumato.data.images import FeatureSet, ImageSet
-from sfumato.data.own import fill_splits
+from sfumato.data.images import FeatureSet, ImageSet, fill_splits
 from sfumato.data.registry import (
     DATASETS,
     Dataset,
@@ -32,7 +31,7 @@ from sfumato.data.registry import (
     data_folder,
     find_dataset,
 )
-from sfumato.data.texts import TextSet, Wanted, decode_texts
+from sfumato.data.texts import TextSet, TextsPart, decode_texts
 from sfumato.errors import DataError
 from sfumato.items.pictures import decode_picture
 from sfumato.judgments.formats import Readable, read
@@ -115,7 +114,7 @@ def load_set(
         raise DataError(f"{name} holds no images; leave `{next(iter(options))}` out.")
     if dataset.texts is not None:
         chosen = _choose(dataset.texts.parts, part, what=f"part of {name}")
-        return decode_texts(Wanted(dataset, dataset.texts, chosen, folder))
+        return decode_texts(TextsPart(dataset, dataset.texts, chosen, folder))
     if dataset.features:
         return load_features(name, _choose(dataset.features, part, what=f"part of {name}"), folder)
     return load_judgments(name, part, folder)

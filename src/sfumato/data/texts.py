@@ -17,9 +17,8 @@ from sfumato.data.registry import Dataset, TextsRecord
 from sfumato.errors import DataError
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
-from sfumato.judgments.formats import read
+from sfumato.judgments.formats import joined_classes, read
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.spelling import joined_classes
 from sfumato.judgments.judgments import Judgments, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet, hard_labels
@@ -61,7 +60,7 @@ class TextSet(ShortRepr):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TextsPart:
     """Which part of a dataset is to be decoded."""
 
     dataset: Dataset
@@ -87,7 +86,7 @@ class Wanted:
         return replace(load_items(rows), provenance=self.provenance)
 
 
-def decode_texts(wanted: Wanted) -> TextSet:
+def decode_texts(wanted: TextsPart) -> TextSet:
     """A part of a dataset, with its licence and citation."""
     found = TEXT_DECODERS[wanted.record.kind](wanted)
     dataset = wanted.dataset
@@ -96,7 +95,7 @@ def decode_texts(wanted: Wanted) -> TextSet:
     return replace(found, name=name, licence=dataset.licence, source=dataset.source)
 
 
-def _decode_lewidi(wanted: Wanted) -> TextSet:
+def _decode_lewidi(wanted: TextsPart) -> TextSet:
     """Records by item, one file per split; an item is called by its split and its number there."""
     answers, texts, rows, split = {}, {}, {}, {}
     for path in wanted.paths:
@@ -137,7 +136,7 @@ def _joined(parts: Mapping[str, Judgments], rename: Mapping[str, str]) -> Judgme
     return joined_classes(judgments, ReadOptions(rename=dict(rename)))
 
 
-def _published(rows: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> LabelSet | None:
+def _published(rows: Mapping[str, Mapping[str, Any]], wanted: TextsPart) -> LabelSet | None:
     """Published shares, rounded as they are, brought to sums of one; None for shares by class."""
     if any(isinstance(share, Mapping) for row in rows.values() for share in row.values()):
         return None
@@ -149,7 +148,7 @@ def _published(rows: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> LabelSe
     )  # fmt: skip
 
 
-def _decode_chaosnli(wanted: Wanted) -> TextSet:
+def _decode_chaosnli(wanted: TextsPart) -> TextSet:
     """About 100 votes an item without names; beside it what published models believe."""
     stored = [path for path in wanted.paths if path.name.startswith("pred_")]
     answers = [path for path in wanted.paths if path not in stored]
@@ -202,7 +201,7 @@ def _stored_predictions(
     }
 
 
-def _decode_judge_bench(wanted: Wanted) -> TextSet:
+def _decode_judge_bench(wanted: TextsPart) -> TextSet:
     """JUDGE-BENCH's form: one list of answers an item, nobody's name."""
     (path,) = wanted.paths
     held = _json(path)
@@ -227,7 +226,7 @@ def _decode_judge_bench(wanted: Wanted) -> TextSet:
     )
 
 
-def _decode_varierr(wanted: Wanted) -> TextSet:
+def _decode_varierr(wanted: TextsPart) -> TextSet:
     """The labels of each person in the first round; who was unsure gave none."""
     (path,) = wanted.paths
     records = [json.loads(line) for line in _lines(path)]
@@ -253,7 +252,7 @@ def _decode_varierr(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, wanted.texts(texts))
 
 
-def _decode_judges(wanted: Wanted) -> TextSet:
+def _decode_judges(wanted: TextsPart) -> TextSet:
     """AltTest's folder: people and language models who answered the same questions."""
     people, models, *prompts = wanted.paths
     judgments = _judgments(read(people))
@@ -278,7 +277,7 @@ def _decode_judges(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, items, predictions=predictions)
 
 
-def _decode_aggrecat(wanted: Wanted) -> TextSet:
+def _decode_aggrecat(wanted: TextsPart) -> TextSet:
     """Experts' best estimate of the probability that a claim replicates, in one round."""
     ratings, outcomes = wanted.paths
     table = pl.read_csv(ratings, infer_schema=False).filter(
@@ -302,7 +301,7 @@ def _decode_aggrecat(wanted: Wanted) -> TextSet:
     return TextSet("", judgments, None, original=original)
 
 
-TEXT_DECODERS: dict[str, Callable[[Wanted], TextSet]] = {
+TEXT_DECODERS: dict[str, Callable[[TextsPart], TextSet]] = {
     "aggrecat": _decode_aggrecat,
     "chaosnli": _decode_chaosnli,
     "judge-bench": _decode_judge_bench,

@@ -27,11 +27,10 @@ from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.schema import check_study
 from sfumato.errors import DataError
-from sfumato.judgments.comparisons import ComparisonQuestion, Comparisons
+from sfumato.judgments.comparisons import ComparisonQuestion, Comparisons, MixJudgments
 from sfumato.judgments.formats import Readable, write
-from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
+from sfumato.judgments.formats.reading import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import Judgments, Remark
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.question import RULED_OUT, Question
 from sfumato.names import find
 from sfumato.provenance import Setting, Step

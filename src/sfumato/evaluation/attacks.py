@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
-from sfumato.names import find
 from sfumato.provenance import Step
 
 # Which attacks on images there are: how far pixels may move, how, and as which paper did it.
@@ -103,11 +102,6 @@ ATTACKS: dict[str, PublishedAttack] = {
         "Judged unstable and not reported (S2-76).",
     ),
 }
-
-
-def attack_named(name: str) -> PublishedAttack:
-    """The published attack of that name; an unknown name is told the nearest."""
-    return find(ATTACKS, name, what="attack")
 
 
 @dataclass(frozen=True, eq=False)

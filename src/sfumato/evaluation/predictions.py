@@ -23,9 +23,10 @@ from scipy.special import softmax
 from sfumato.errors import DataError, UnknownName
 from sfumato.frames import TABLES, is_table, to_frame
 from sfumato.labels.labelset import LabelSet, hard_labels
-from sfumato.labels.rounding import Digits, normalise
 from sfumato.labels.tables import (
+    Digits,
     NoClasses,
+    normalise,
     read_arrays,
     read_choices,
     read_frame,
@@ -139,13 +140,6 @@ def load_original(
     probs = np.zeros((len(found), len(classes)))
     probs[:, [list(classes).index(one) for one in found.classes]] = found.probs
     return LabelSet(found.items, tuple(classes), probs, found.weight, found.provenance)
-
-
-def read_original(
-    path: Path, *, classes: Sequence[str], unnamed: Sequence[str] | None = None
-) -> LabelSet:
-    """Original labels of a file: class numbers in an array, class names in a table, or rows."""
-    return load_original(path, name=path.name, classes=classes, unnamed=unnamed)
 
 
 def require_same_classes(name: str, model: LabelSet, classes: Sequence[str]) -> None:

@@ -1,7 +1,10 @@
-"""Turn folders, archives, arrays and tables into ``Items``."""
+"""Turn folders, archives, arrays and tables into ``Items``; texts and vectors into what is kept."""
 
+import os
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,9 +15,15 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.frames import is_table, split_index
 from sfumato.items.items import TEXT, Id, Items, Kind, Naming
-from sfumato.items.pictures import ENDINGS, Size, open_files, read_picture, stack_pictures
-from sfumato.items.texts import ENDINGS as TEXT_ENDINGS
-from sfumato.items.texts import TEXT_NAMES, as_text, read_texts
+from sfumato.items.pictures import (
+    ENDINGS,
+    FoundFiles,
+    Size,
+    open_files,
+    read_picture,
+    stack_pictures,
+)
+from sfumato.judgments.formats.texts import decode_text
 from sfumato.labels.tables import (
     find_items,
     read_arrays,
@@ -23,6 +32,113 @@ from sfumato.labels.tables import (
     with_numbers,
 )
 from sfumato.provenance import Provenance, Setting, Step, fingerprint_file
+
+# Keep vectors that took long to compute in the user's cache folder, by fingerprint.
+
+
+def cache_folder() -> Path:
+    """Where the user's system keeps what can be computed or fetched again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return named if named.is_absolute() else Path.home() / ".cache"
+
+
+def kept_vectors(
+    fingerprint: str, compute: Callable[[], NDArray[Any]], rows: int
+) -> NDArray[np.float32]:
+    """The vectors of that fingerprint, computed only where the cache folder does not hold them.
+
+    What cannot be written is computed again next time; a damaged file is replaced.
+    """
+    path = cache_folder() / "sfumato" / "vectors" / f"{fingerprint}.npy"
+    with suppress(OSError, ValueError, EOFError):
+        stored = np.load(path, allow_pickle=False)
+        if stored.ndim == 2 and len(stored) == rows and stored.dtype == np.float32:
+            return stored
+    vectors = np.ascontiguousarray(compute(), dtype=np.float32)
+    part = path.with_name(f".{fingerprint}.{os.getpid()}.npy")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(part, vectors)
+        part.replace(path)
+    return vectors
+
+
+# Turn files and cells of tables into texts, and texts into what fits beside a number.
+
+
+TEXT_ENDINGS = (".txt",)
+
+LONGEST = 280
+"""Letters of a text that are shown; the rest is cut."""
+
+TEXT_NAMES = (
+    "text", "sentence", "content", "body", "comment", "tweet", "question", "prompt", "premise",
+    "hypothesis", "context", "statement", "response", "answer_a", "answer_b", "conversation",
+    "dialogue", "messages",
+)  # fmt: skip
+"""What a column of texts is usually called."""
+
+SPEAKERS = ("speaker", "role", "from", "author", "name")
+SAID = ("text", "content", "value", "message", "utterance")
+"""What the two parts of a turn are usually called."""
+
+
+def read_texts(found: FoundFiles, path: Path) -> list[str]:
+    """The text of every file, of any usual encoding."""
+    return [decode_text(found.read(name), f"{name} in {path.name}").strip() for name in found.names]
+
+
+def as_text(value: Any, where: str) -> str:
+    r"""A cell as text; a conversation becomes one line per turn, after its speaker.
+
+    >>> as_text([{"role": "user", "content": "Hi"}, {"role": "bot", "content": "Hello"}], "")
+    'user: Hi\nbot: Hello'
+    """
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case Mapping():
+            return _turn(value, where)
+        case Sequence():
+            return "\n".join(as_text(turn, where) for turn in value)
+        case _:
+            return str(value)
+
+
+def _turn(turn: Mapping[str, Any], where: str) -> str:
+    speaker = next((turn[name] for name in SPEAKERS if turn.get(name) is not None), None)
+    said = next((turn[name] for name in SAID if isinstance(turn.get(name), str)), None)
+    if said is None:
+        raise DataError(
+            f"{where} holds a turn with {', '.join(turn)}; expected a speaker "
+            f"({', '.join(SPEAKERS)}) and what was said ({', '.join(SAID)})."
+        )
+    return said if speaker is None else f"{speaker}: {said}"
+
+
+def show_text(fields: Mapping[str, str], longest: int = LONGEST) -> str:
+    """A text: several fields after their names, each cut to its share of the room.
+
+    >>> show_text({"premise": "It rains.", "hypothesis": "It is wet."})
+    'premise: It rains. · hypothesis: It is wet.'
+    >>> show_text({"text": "much too long"}, longest=6)
+    'much …'
+    """
+    told = {name: text for name, text in fields.items() if text.strip()}
+    room = longest // max(len(told), 1)
+    cut = {
+        name: text if len(text) <= room else f"{text[: room - 1]}…" for name, text in told.items()
+    }
+    if len(fields) == 1:
+        return "".join(cut.values())
+    return " · ".join(f"{name}: {text}" for name, text in cut.items())
+
 
 SOURCES = (
     "a folder or zip archive of pictures or texts, an .npy, .npz, .csv, .jsonl or .parquet file, "

@@ -20,8 +20,7 @@ from sfumato.judgments.coded import (
     encode_table,
     mark_again,
 )
-from sfumato.judgments.question import BARE, Question
-from sfumato.judgments.statements import OffScale, Statements, read_answers
+from sfumato.judgments.question import BARE, OffScale, Question, Statements, read_answers
 from sfumato.names import load_name
 from sfumato.provenance import Provenance, Step
 from sfumato.tabular import Tabular

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MixJudgments
 from sfumato.judgments.formats.datasets import pair_of
 from sfumato.judgments.formats.reading import (
     by_line,
@@ -24,9 +25,8 @@ from sfumato.judgments.formats.reading import (
     flag_no_number,
     read_csv_rows,
     sound_rows,
+    whole_file,
 )
-from sfumato.judgments.formats.writing import whole_file
-from sfumato.judgments.mixes import MixJudgments
 
 Coefficients = Sequence[Sequence[float]]
 """Of every group one is drawn for each pair of images."""

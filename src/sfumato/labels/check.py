@@ -30,8 +30,7 @@ from sfumato.judgments.formats.own import question_file
 from sfumato.judgments.formats.reading import open_text, read_csv_rows
 from sfumato.labels.files import is_sparse
 from sfumato.labels.labelset import SUM_TOLERANCE
-from sfumato.labels.rounding import normalise
-from sfumato.labels.tables import digits_of, read_arrays
+from sfumato.labels.tables import digits_of, normalise, read_arrays
 from sfumato.names import find, format_count
 
 IDS = ("item", "annotator")

@@ -16,12 +16,11 @@ from scipy.sparse import coo_array, csr_array
 
 from sfumato.errors import DataError
 from sfumato.judgments.coded import natural_order
-from sfumato.judgments.comparisons import Comparisons
-from sfumato.judgments.formats.spelling import class_counts, named_classes
+from sfumato.judgments.comparisons import Comparisons, MixJudgments
+from sfumato.judgments.formats import class_counts, named_classes
 from sfumato.judgments.judgments import VIEWS, Judgments, mark_duplicates, select
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, accuracy, repeats, times, what_if
-from sfumato.judgments.statements import ODDITIES
+from sfumato.judgments.question import ODDITIES
 from sfumato.labels.aggregate import AGGREGATORS
 from sfumato.labels.aggregate.heldout import held_out_log_loss
 from sfumato.labels.agreement import (

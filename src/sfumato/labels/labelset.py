@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import entr
 
-from sfumato.errors import DataError, missing_package
-from sfumato.memory import require_memory
+from sfumato.errors import DataError, missing_package, require_memory
 from sfumato.provenance import Provenance, Step
 from sfumato.tabular import Tabular
 

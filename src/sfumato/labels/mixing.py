@@ -19,8 +19,8 @@ from scipy.optimize import OptimizeWarning, curve_fit
 from scipy.special import softmax
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MixJudgments
 from sfumato.judgments.mixed import Mix, mixes_of
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.labels.alter import random_labels, uniform_labels
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.provenance import Provenance, Setting, Step

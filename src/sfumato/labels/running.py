@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.judgments.comparisons import ComparisonQuestion
-from sfumato.judgments.question import Question
-from sfumato.judgments.statements import read_answers, top_choice
+from sfumato.judgments.question import Question, read_answers, top_choice
 from sfumato.labels.aggregate import aggregate
 from sfumato.labels.agreement import Agreement, between_people, krippendorff_nominal
 from sfumato.labels.build import (

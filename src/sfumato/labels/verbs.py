@@ -13,21 +13,19 @@ import numpy as np
 
 from sfumato.errors import DataError
 from sfumato.frames import is_table
-from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.comparisons import Comparisons, MixJudgments
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats import write as write_answers
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
-from sfumato.labels.aggregate.given import read_given
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.describe import describe as describe_judgments
-from sfumato.labels.files import read_labels, write_labels
+from sfumato.labels.files import read_given, read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.make import LabelSettings, make_labels
-from sfumato.labels.simulate.run import SimulationSettings, run_simulation
+from sfumato.labels.simulate import SimulationSettings, run_simulation
 from sfumato.labels.votes import Votes
 
 File = str | Path

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, require_packages
 from sfumato.items.items import Encoder, Id, Items, Kind, as_ids, describe_kind
-from sfumato.items.load import load_items
+from sfumato.items.load import kept_vectors, load_items
 from sfumato.items.pictures import resize
-from sfumato.items.vectors import kept_vectors
 from sfumato.names import find
 from sfumato.provenance import Step, fingerprint_file
 

@@ -1,17 +1,29 @@
 """From a recipe, images, labels and splits to predictions: one training, or all of a protocol."""
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
+from torch.utils.flop_counter import FlopCounterMode
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.learn.examples import Examples, predict
+from sfumato.learn.examples import (
+    Examples,
+    best_device,
+    keep_freed_memory,
+    precision,
+    predict,
+    repeatable,
+)
 from sfumato.learn.folds import Split, require_classes
 from sfumato.learn.mixing import Augmenting, with_augmenting
+from sfumato.learn.networks import ImageShape, build_network
 from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.learn.sweep import Cell, CellResult, FailedCell, FinishedCell
 from sfumato.learn.targets import (
@@ -259,3 +271,63 @@ def out_of_fold(predictions: Sequence[LabelSet]) -> LabelSet:
     probs = np.concatenate([fold.probs for fold in predictions])
     step = Step("put folds together", {"folds": len(predictions)})
     return LabelSet(items, first.classes, probs, provenance=(*first.provenance, step))
+
+
+# What training a network costs an image: sums done, and seconds on this machine.
+
+
+MEASURED_IMAGES = 16
+"""Images of the batch that is timed; in a larger one an image costs somewhat less."""
+
+PASSES = 3
+"""A training step is a pass forward and one backward, which costs about two forward."""
+
+
+@dataclass(frozen=True)
+class TrainingCost:
+    """What one image costs in one epoch."""
+
+    operations: float
+    """Floating-point operations: those of the forward pass, three times."""
+    seconds: float
+    """On the device that was used, one core of a CPU: measured once, so about right."""
+    device: str
+
+
+def training_cost(
+    network: str, *, classes: int, image_shape: ImageShape, images: int = MEASURED_IMAGES
+) -> TrainingCost:
+    """Measure one training step of random images; the first step, a slow one, is not timed.
+
+    ``images`` is the size of the batch. Far fewer make an image look dear, because the step of the
+    optimizer and the reading of all weights is then for them alone; more take longer to measure.
+
+    >>> cost = training_cost("cnn-3", classes=10, image_shape=(32, 32, 3))
+    >>> round(cost.operations / 1e6)
+    17
+    """
+    device = best_device()
+    clock = time.perf_counter
+    if device.type == "cpu":
+        keep_freed_memory()
+        clock = time.process_time  # of one thread: other work on the core does not count
+    with repeatable(device, 0):  # one thread, as every training has
+        built = build_network(network, classes=classes, image_shape=image_shape, seed=0).to(device)
+        height, width, channels = image_shape
+        batch = torch.rand((images, height, width, channels)).permute(0, 3, 1, 2).to(device)
+        targets = torch.full((images, classes), 1 / classes, device=device)
+        with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+            built.eval()(batch[:1])
+        optimizer = torch.optim.SGD(built.parameters(), lr=0.01, momentum=0.9, fused=True)
+        built.train()
+        seconds = 0.0
+        for _ in range(2):
+            started = clock()
+            optimizer.zero_grad()
+            with precision(device):
+                loss = F.cross_entropy(built(batch), targets)
+            loss.backward()
+            optimizer.step()
+            loss.item()  # waits for a GPU
+            seconds = clock() - started
+    return TrainingCost(PASSES * counter.get_total_flops(), seconds / images, device.type)

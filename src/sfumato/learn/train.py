@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet, align
-from sfumato.learn.augment import augment
 from sfumato.learn.examples import (
     Examples,
     NormalisedNetwork,
@@ -31,7 +30,7 @@ from sfumato.learn.examples import (
     probabilities,
     repeatable,
 )
-from sfumato.learn.mixing import mixed_loss
+from sfumato.learn.mixing import augment, mixed_loss
 from sfumato.learn.networks import ImageShape, build_network
 from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.learn.targets import Targets

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.judgments import Judgments, select
-from sfumato.judgments.question import Kind
-from sfumato.labels.build import build
+from sfumato.judgments.question import Question
+from sfumato.labels.build import DEFAULT_RECIPE, build
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
 from sfumato.planning.cost import FORM_OF_QUESTION, Cost, Middle, kept_classes, measured_cost
+from sfumato.planning.information import FEWEST, Options, constraints, noisy
 from sfumato.planning.weigh import contradictions, embed_answers, item_errors
 from sfumato.provenance import Step
 from sfumato.stats import draw_multinomial, percentile_interval
@@ -37,23 +38,10 @@ Array = NDArray[np.float64]
 How = Literal["ratings", "agreement", "repeats"]
 """What an error rate comes from."""
 
-RECIPE_OF_QUESTION: dict[Kind, str] = {
-    "choose-one": "votes",
+RECIPE_OF_QUESTION: dict[str, str] = {
+    **DEFAULT_RECIPE,
     "top-two": "top2-uniform",
-    "sliders": "sliders",
-    "typicality": "typicality",
-    "yes-no-unsure": "yes-unsure-weighted",
-    "top-class": "sliders",
-    "sparse": "sliders",
-    "likely-set": "likely-set",
-    "ranking": "ranking",
-    "confidence": "confidence",
-    "distribution": "sliders",
-    "rating": "votes",
-    "number": "between-points",
     "multi-label": "yes-unsure-weighted",
-    "three-point": "three-point",
-    "own-and-others": "votes",
 }
 """How answers of a pilot are read as numbers that order the classes."""
 
@@ -317,3 +305,52 @@ def similarity_table(ratings: Comparisons, items: Sequence[str]) -> Array:
                 total[place[x], place[y]] += rating
                 often[place[x], place[y]] += 1
     return np.where(often > 0, total / np.maximum(often, 1), np.nan)
+
+
+# What one answer about each item tells, in triplet constraints and in bits, by answers so far.
+
+
+@dataclass(frozen=True)
+class AnswerInformation:
+    """How much one answer about each item tells."""
+
+    constraints: int
+    """Triplet constraints that it fixes if nobody errs."""
+    contradicted: float
+    """The share of comparisons in which two people contradict each other."""
+    bits: float
+    """What is left of the constraints after so much contradiction."""
+
+
+def answer_information(
+    question: Question, crowd: CrowdLabels, *, items: int
+) -> AnswerInformation | None:
+    """Triplet constraints (S1-21…), less what people's contradictions take away (S1-27).
+
+    ``items`` is how many items are asked about; ``crowd`` may hold some of them. None where it
+    cannot be said, or not yet: fewer than three items or classes, or no two people who answered
+    about one item.
+    """
+    classes = len(question.classes)
+    if not (np.bincount(crowd.item) > 1).any() or min(items, classes) < FEWEST:
+        return None
+    options: Options = {}
+    kept = _kept(question)
+    if kept is not None:
+        options["kept"] = kept
+    fixed = constraints(FORM_OF_QUESTION[question.kind], items=items, classes=classes, **options)
+    error = error_rate(crowd, "agreement", draws=1, rng=np.random.default_rng(0))
+    return AnswerInformation(fixed, error.value, noisy(fixed, min(error.flipped, 0.5), "capacity"))
+
+
+def _kept(question: Question) -> int | None:
+    """How many classes an answer scores, where it is not all of them."""
+    match question.kind:
+        case "top-two":
+            return 2
+        case "sparse":
+            return question.options.get("count")
+        case "top-class":
+            return len(question.options["subset"])
+        case _:
+            return None

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.data.own import find_pictures
+from sfumato.data.images import find_pictures
 from sfumato.errors import DataError
 from sfumato.frames import is_table, to_frame
 from sfumato.items.items import Items
-from sfumato.items.texts import LONGEST, TEXT_NAMES, as_text, show_text
+from sfumato.items.load import LONGEST, TEXT_NAMES, as_text, show_text
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.tables import find_items, read_frame
 from sfumato.names import quote_names

@@ -79,9 +79,8 @@ from sfumato.studies.measures.doubt import (
     people_row,
     shifted_modes,
 )
-from sfumato.studies.measures.duplicates import same_pictures
 from sfumato.studies.measures.dynamics import SIGNALS, map_beliefs, map_rows, movement_findings
-from sfumato.studies.measures.interest import at_items, interesting, most_doubtful
+from sfumato.studies.measures.interest import at_items, interesting, most_doubtful, same_pictures
 from sfumato.studies.measures.modes import gain_rows
 from sfumato.studies.sections import audit as sections
 

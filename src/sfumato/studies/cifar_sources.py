@@ -32,7 +32,7 @@ from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.mixing import percepts_of
-from sfumato.labels.simulate.run import SimulationSettings, run_simulation
+from sfumato.labels.simulate import SimulationSettings, run_simulation
 from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData, needed_folder, read_as, read_judgments
 from sfumato.studies.study import FurtherSets, Study
 

@@ -1,6 +1,6 @@
 """What flows through a study: its data, what was trained on it, and what was found.
 
-``sources`` loads a ``StudyData``; ``arms`` turns an arm into a ``Target``; the cells of a run
+``sources`` loads a ``StudyData``; ``trainings`` turns an arm into a ``Target``; the cells of a run
 become ``TrainingRun`` records; measures turn data and predictions into ``Findings``.
 """
 
@@ -36,6 +36,21 @@ if TYPE_CHECKING:
     from sfumato.evaluation.attacks import Attack
     from sfumato.learn.examples import Examples
     from sfumato.learn.mixing import Augmenting
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Self, assert_never
+
+from sfumato.evaluation.trials import ArmTrials, Mask, Trial, metric_rows, stratum_places
+from sfumato.labels.files import read_labels
+from sfumato.labels.labelset import align
+from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
+from sfumato.scores import Estimates, source_text, with_interval
+from sfumato.stats import share_interval, student_interval
+from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
+from sfumato.studies.study import Arm, read_study, study_settings
+from sfumato.tabular import ShortRepr
 
 ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
 """The label set that the data came with, what people believe, and their most frequent answers."""
@@ -375,3 +390,325 @@ def needed_folder(folder: Path | None, what: str) -> Path:
     if folder is None:
         raise DataError(f"The study needs {what}: set SFUMATO_DATA to the folder of datasets.")
     return folder
+
+
+# The folder of a study that ran: what is in it, read by everything that draws or judges.
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long a run took, over all its sittings."""
+
+    seconds: float = 0.0
+    """From beginning to end."""
+    cell_seconds: float = 0.0
+    """Of its cells, one after the other."""
+    work: float = 0.0
+    """What those cells did: model-epochs for trainings, worlds for simulations."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunFolder(ShortRepr):
+    """The folder of a study that ran, finished or not."""
+
+    folder: Path
+    study: Study
+    info: Mapping[str, Any]
+    """Versions, fingerprints, whether people are simulated, what is missing, timing."""
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        """The run in a folder; a folder of anything else is an error that says so."""
+        folder = Path(folder)
+        if (folder / "study.json").is_file() and not (folder / "study.toml").is_file():
+            raise DataError(
+                f"{folder} holds a run of version 0.1, whose folders had another form. Run the "
+                "study again; its labels and predictions can still be read as files."
+            )
+        if not (folder / "study.toml").is_file() or not (folder / "run.json").is_file():
+            raise DataError(f"{folder} has no study.toml and run.json: it is not a run's folder.")
+        info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        return cls(folder, read_study(folder / "study.toml"), info)
+
+    def _summary(self) -> str:
+        done = (self.folder / "estimates.parquet").is_file()
+        state = f"{len(self.estimates):,} estimates" if done else "not finished"
+        return f"{type(self).__name__} of {self.study.name} in {self.folder}: {state}"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether simulated people are behind any of it."""
+        return bool(self.info["simulated"])
+
+    @property
+    def timing(self) -> Timing:
+        """How long it took so far."""
+        return Timing(**self.info.get("timing", {}))
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        """Every number with its interval."""
+        path = self.folder / "estimates.parquet"
+        if not path.is_file():
+            raise DataError(
+                f"{self.folder} has no estimates.parquet: the run is not finished. Finish it with "
+                "`sfumato run`."
+            )
+        return Estimates.read(path)
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What figures are drawn from besides estimates, by name."""
+        paths = sorted((self.folder / "tables").glob("*.parquet"))
+        return {path.stem: pl.read_parquet(path) for path in paths}
+
+    @cached_property
+    def pictures(self) -> dict[str, NDArray[np.uint8]]:
+        """The images that galleries show, by item."""
+        path = self.folder / "pictures.npz"
+        if not path.is_file():
+            return {}
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(zip(stored["items"].tolist(), stored["images"], strict=True))
+
+    @property
+    def judgments_file(self) -> Path:
+        """Where answers are kept that nobody gave: simulated ones."""
+        return self.folder / "judgments.parquet"
+
+    @cached_property
+    def claims(self) -> list[JudgedClaim]:
+        """What papers say about the study, and what was found."""
+        return judge(read_claims(self.study.name), self.estimates.table)
+
+    @property
+    def printed(self) -> list[dict[str, Any]]:
+        """What papers print for the arms of the study."""
+        return read_printed(self.study.name)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The resolved study as plain values."""
+        return study_settings(self.study)
+
+    def label_set(self, name: str) -> LabelSet:
+        """Labels that the run worked with, by name."""
+        return read_labels(self.folder / "labels" / f"{name.replace('/', '-')}.parquet")
+
+
+# From the trainings of a study to trials: what each network believes about each test.
+#
+# Every measure of trained networks begins here, so that all of them leave out the same seeds, pair
+# the same arms and make their rows alike.
+
+
+@dataclass(frozen=True)
+class Venue:
+    """Where arms meet: the items of a test, whose labels are held against, and a network."""
+
+    part: str
+    against: str
+    network: str
+
+
+def venues(data: StudyData, predictions: Predictions) -> Iterator[Venue]:
+    """Every test and label set in the order of the study, each with all networks."""
+    tests = {test.part: test for run in predictions.runs for test in run.tests}
+    for part, test in tests.items():
+        for against, network in product(test.labels, data.study.networks):
+            yield Venue(part, against, network)
+
+
+def pairs(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
+    """The arms whose differences are told, (first, second) for first minus second.
+
+    Those of all arms, or those to the controls, each pair once (``scores.swap_arms``).
+    """
+    every = every_pair(study, arms)
+    match study.pairs:
+        case "all":
+            return every
+        case "controls":
+            return [pair for pair in every if pair[1] in study.controls]
+        case _:
+            assert_never(study.pairs)
+
+
+def every_pair(study: Study, arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two arms once: an arm minus a control, else the later minus the earlier one."""
+    controls = [control for control in study.controls if control in arms]
+    ordered = [*controls, *(arm for arm in arms if arm not in controls)]
+    place = {arm: at for at, arm in enumerate(ordered)}
+    return [(arm, second) for arm, second in product(arms, ordered) if place[arm] > place[second]]
+
+
+def arm_trials(
+    data: StudyData,
+    predictions: Predictions,
+    venue: Venue,
+    metrics: Sequence[str],
+    conditions: Sequence[Condition] = (CLEAN,),
+    *,
+    first: int | None = None,
+    stratified: bool = False,
+) -> dict[str, ArmTrials]:
+    """What every arm measured at a venue with the seeds that have all of their folds.
+
+    Several ``conditions``, such as all corruptions, are averaged as folds are. ``first`` keeps so
+    many items. ``stratified`` adds the strata that the study asks for.
+    """
+    found = {}
+    for arm in data.study.arm_names:
+        trials = {
+            seed: [
+                _trial(data, run, venue, metrics, condition, first, stratified)
+                for run, condition in product(runs, conditions)
+            ]
+            for seed, runs in whole_seeds(predictions, arm, venue).items()
+        }
+        if trials:
+            found[arm] = ArmTrials(arm, trials)
+    return found
+
+
+def whole_seeds(predictions: Predictions, arm: str, venue: Venue) -> dict[int, list[TrainingRun]]:
+    """The trainings of an arm that were tested at a venue, of seeds of which no fold failed."""
+
+    def meets(run: TrainingRun) -> bool:
+        return any(test.part == venue.part and venue.against in test.labels for test in run.tests)
+
+    folds = len({run.key.fold for run in predictions.runs if meets(run)})
+    tested = {
+        seed: [run for run in runs if meets(run)]
+        for seed, runs in predictions.of(arm, venue.network).items()
+    }
+    return {seed: runs for seed, runs in tested.items() if len(runs) == folds}
+
+
+def _trial(
+    data: StudyData,
+    run: TrainingRun,
+    venue: Venue,
+    metrics: Sequence[str],
+    condition: Condition,
+    first: int | None,
+    stratified: bool,
+) -> Trial:
+    model = run.beliefs(venue.part, condition)
+    if first is not None:
+        model = model.take(model.items[:first])
+    labels = run.test(venue.part).labels
+    human, model = align(labels[venue.against].take(model.items), model)
+    strata = _strata(data, labels, venue.against, human) if stratified else {}
+    return Trial(
+        human.items,
+        metric_rows({venue.against: human}, model, metrics),
+        stratum_places(human, human, strata),
+        model.provenance,
+    )
+
+
+def _strata(
+    data: StudyData, labels: Mapping[str, LabelSet], against: str, human: LabelSet
+) -> dict[str, Mask]:
+    """By the labels that are held against, if people agree on some items and not on others; else
+    by those that the test is held against first."""
+    first = next(iter(labels.values())).take(human.items)
+    own = human if against in data.labels else first  # a majority has the strata of its people
+    for one in (own, first):
+        agreed = strata_of(one)
+        if all(mask.any() for mask in agreed.values()):
+            known = {**agreed, **disputed_thirds(one)}
+            wanted = data.study.strata or tuple(known)
+            original = data.labels.get(ORIGINAL)
+            if original is not None and set(one.items) <= set(original.items):
+                known |= agreement_strata(one, original.take(one.items))
+            return {name: find(known, name, what="stratum") for name in wanted}
+    return {}
+
+
+# What measures beyond the scores share: the arms of a decoupling, beliefs by seed, and rows.
+
+LEARNT_ORIGINAL = Arm(labels="original").name
+LEARNT_VOTE = Arm(labels="majority").name
+LEARNT_SOFT = Arm(labels="soft").name
+"""What softness is told apart from a shifted mode by (S4-45)."""
+
+Values = NDArray[np.float64]
+
+
+def beliefs_by_seed(
+    data: StudyData, predictions: Predictions, arm: str, network: str
+) -> dict[int, LabelSet]:
+    """What an arm's networks believe of the first test, by seed, the folds of each together.
+
+    Seeds of which a fold failed are left out. Every seed may have been tested on other items.
+    """
+    test = data.study.tests[0]
+    venue = Venue(test.part, test.against[0], network)
+    return {
+        seed: _joined([run.beliefs(test.part) for run in runs])
+        for seed, runs in whole_seeds(predictions, arm, venue).items()
+    }
+
+
+def shared_items(tested: Iterable[Iterable[tuple[str, ...]]]) -> tuple[str, ...]:
+    """The test that most arms have, given the tests of each arm's trainings; the earliest of
+    several.
+
+    Where every seed has a test of its own and some trainings failed, what shows arms side by side
+    is about these: the first training of one arm may have seen other items than that of another.
+    """
+    counted = Counter(items for arm in tested for items in dict.fromkeys(arm))
+    return max(counted, key=lambda items: counted[items], default=())
+
+
+def _joined(folds: Sequence[LabelSet]) -> LabelSet:
+    if len(folds) == 1:
+        return folds[0]
+    return LabelSet(
+        tuple(item for fold in folds for item in fold.items),
+        folds[0].classes,
+        np.concatenate([fold.probs for fold in folds]),
+        provenance=tuple(step for fold in folds for step in fold.provenance),
+    )
+
+
+def blank_row(data: StudyData, runs: Sequence[TrainingRun], *, part: str) -> Estimate:
+    """A row about what some trainings made of a part, to be filled; it names their files."""
+    source = source_text(
+        labels=data.people.provenance,
+        predictions=[run.file for run in runs],
+    )
+    people = is_simulated(data.people.provenance)
+    simulated = people or any(run.target.simulated for run in runs)
+    seeds = tuple(dict.fromkeys(run.key.seed for run in runs))
+    return Estimate("", 0.0, part=part, seeds=seeds, simulated=simulated, source=source)
+
+
+def share_row(blank: Estimate, metric: str, mask: Mask) -> Estimate:
+    """The share of items in a mask, with the exact binomial interval (Clopper and Pearson)."""
+    hits, count = int(mask.sum()), len(mask)
+    row = replace(blank, metric=metric, value=hits / count, items=count)
+    return with_interval(row, *share_interval(hits, count), "items")
+
+
+def mean_row(blank: Estimate, metric: str, values: Values) -> Estimate:
+    """The mean over items with Student's t interval; none where all values are the same."""
+    row = replace(blank, metric=metric, value=float(values.mean()), items=len(values))
+    if len(values) < 2 or not values.std():
+        return row
+    return with_interval(row, *student_interval(values), "items")
+
+
+def apart_row(first: Estimate, second: Estimate, blank: Estimate) -> Estimate:
+    """First minus second of which only the own intervals are known.
+
+    The interval excludes zero where the two do not overlap, which is stricter than needed.
+    """
+    row = replace(blank, value=first.value - second.value)
+    ends = (first.low, first.high, second.low, second.high)
+    if any(end is None for end in ends):
+        return row
+    low, high, other_low, other_high = (float(end) for end in ends if end is not None)
+    return with_interval(row, low - other_high, high - other_low, first.over)

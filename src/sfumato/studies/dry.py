@@ -11,8 +11,7 @@ from pathlib import Path
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.learn.cost import MEASURED_IMAGES, TrainingCost, training_cost
-from sfumato.learn.fit import kept_weights
+from sfumato.learn.fit import MEASURED_IMAGES, TrainingCost, kept_weights, training_cost
 from sfumato.learn.folds import Split, class_of
 from sfumato.learn.mixing import Augmenting
 from sfumato.learn.recipe import Recipe

@@ -42,12 +42,11 @@ from sfumato.reporting.text import (
     with_ends,
 )
 from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import KINDS, VERDICTS, JudgedClaim, counts_text, found_text
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.sections import audit, judges, mixed_answers, trained, worlds
 from sfumato.studies.study import Study
-from sfumato.studies.verdicts import KINDS, VERDICTS, counts_text
 
 SectionMaker = Callable[[RunFolder], Section | None]
 

@@ -26,11 +26,10 @@ from sfumato.reporting.page import (
 )
 from sfumato.reporting.text import condition_words
 from sfumato.scores import Estimate
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import CONTROL_ANSWERS, VERDICTS, JudgedClaim, counts_text, found_text
+from sfumato.studies.data import RunFolder
 from sfumato.studies.pages import study_page
 from sfumato.studies.study import SIZES, read_study, shipped_names
-from sfumato.studies.verdicts import CONTROL_ANSWERS, VERDICTS, counts_text
 
 CONTROLS = "our controls"
 """Whose a claim is that no paper makes."""

@@ -32,7 +32,6 @@ from sfumato.labels.soft_digits import read_soft_digits
 from sfumato.learn.examples import Examples
 from sfumato.names import find
 from sfumato.provenance import Step
-from sfumato.studies.arms import ADDED, CURVES, LABELS, MIXES, PERSONS
 from sfumato.studies.cifar_sources import (
     FAR_SETS,
     LABEL_SETS,
@@ -60,6 +59,7 @@ from sfumato.studies.data import (
 from sfumato.studies.judge_sources import load_judged_sets
 from sfumato.studies.study import Own, Study, own_options
 from sfumato.studies.text_sources import load_chaosnli, load_lewidi, load_own_texts
+from sfumato.studies.trainings import ADDED, CURVES, LABELS, MIXES, PERSONS
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 """What the parts of a division are called in files, and here."""

@@ -44,8 +44,7 @@ from sfumato.judgments.quality import RULES
 from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
 from sfumato.learn.networks import NETWORKS
-from sfumato.learn.published import published_recipe
-from sfumato.learn.recipe import Recipe
+from sfumato.learn.recipe import Recipe, published_recipe
 from sfumato.names import find
 from sfumato.planning.grid import (
     CURVE_SIZES,

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.data import TextSet, load_texts
-from sfumato.data.own import read_own_table
+from sfumato.data.images import read_own_table
 from sfumato.errors import DataError
 from sfumato.items.items import Items
 from sfumato.items.load import load_items

@@ -21,7 +21,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.provenance import fingerprint_file, to_json
 from sfumato.reporting.text import count, interval, number
 from sfumato.scores import Estimate, Estimates
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.study import OWN_FILES, own_options
 
 ANSWERS_SHOWN = 5

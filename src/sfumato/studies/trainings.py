@@ -1,4 +1,4 @@
-"""Turn a study and its data into trainings: splits, tests, targets, and the cells of a sweep."""
+"""Turn a study and its data into trainings: arms, splits, tests, targets, cells of a sweep."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -8,26 +8,409 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.labels.alter import majority_labels
-from sfumato.labels.labelset import LabelSet
+from sfumato.judgments.mixed import mixed_images
+from sfumato.labels.alter import (
+    class_level,
+    in_fill,
+    majority_labels,
+    matched_smoothing,
+    random_labels,
+    smooth,
+    subsample_annotators,
+    uniform_labels,
+)
+from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.mixing import (
+    GAMMA,
+    Baseline,
+    Curves,
+    Percepts,
+    baseline_labels,
+    fit_curves,
+    human_matched,
+    human_matched_crowd,
+    identity_curves,
+    percepts_within,
+    pooled_curves,
+    shuffled_curves,
+    shuffled_percepts,
+)
 from sfumato.labels.signals import entropy
 from sfumato.learn.folds import (
     Selection,
     Split,
     class_of,
+    elicited_only,
     k_folds,
     seventy_thirty_with_held_out,
+    small_data,
     stratified_split,
 )
+from sfumato.learn.recipe import Mixing, published_mixing
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
-from sfumato.studies.arms import target_of
-from sfumato.studies.data import MAJORITY, StudyData, Target, TestSet, TrainingKey, TrainingRun
-from sfumato.studies.study import Arm, Head, Study, TestSpec
+from sfumato.names import find
+from sfumato.provenance import Step
+from sfumato.studies.data import (
+    MAJORITY,
+    ORIGINAL,
+    PEOPLE,
+    StudyData,
+    Target,
+    TestSet,
+    TrainingKey,
+    TrainingRun,
+)
+from sfumato.studies.study import Arm, Head, Presentation, Study, TestSpec
 
 if TYPE_CHECKING:
     from sfumato.learn.examples import Examples
     from sfumato.learn.train import Weights
     from sfumato.studies.cell import TextExamples
+
+
+# Turn an arm into what a network learns: labels, how they are shown, mixed and thinned.
+#
+# An arm is a few fields (``study.Arm``), and they are worked off in turn: which labels, of how many
+# people, their mode or not, how shown, of which items, mixed how. Whatever an arm leaves out of the
+# training items keeps its original label where the data has a part of elicited items.
+
+
+BETA = 0.05
+"""Of label smoothing, as the papers chose it (S2-25)."""
+
+Items = tuple[str, ...]
+Rng = np.random.Generator
+Labels = Callable[[StudyData, Items, Rng], LabelSet]
+
+PERSONS: dict[str, tuple[str, Presentation]] = {
+    "sampled": ("a label drawn afresh from people's distribution at each presentation", "sampled"),
+    "one-annotator": ("one annotator's own answer, drawn afresh each time", "one annotator"),
+    "one annotator": ("one annotator's own answer, drawn afresh each time", "one annotator"),
+}
+"""Arms that show people's labels in another way."""
+
+
+def _as_soft_as_people(data: StudyData, items: Items) -> LabelSet:
+    """Original labels smoothed as much as people are soft.
+
+    In folds every item is tested once, so only people's labels of items that are learnt count.
+    """
+    matched = items if data.study.split.kind == "folds" else data.people.items
+    people = data.people.take(matched)
+    return matched_smoothing(data.original.take(matched), people).take(items)
+
+
+LABELS: dict[str, tuple[str, Labels]] = {
+    "hard": ("the original labels", lambda data, items, rng: data.original.take(items)),
+    "soft": ("people's distribution", lambda data, items, rng: data.people.take(items)),
+    "majority": (
+        "the most frequent answer of the same people as a hard label; ties share it",
+        lambda data, items, rng: majority_labels(data.people.take(items), "share"),
+    ),
+    "smoothed": (
+        "original labels smoothed until they leave as much off the top class as people do",
+        lambda data, items, rng: _as_soft_as_people(data, items),
+    ),
+    "class-level": (
+        "for each original class, the mean of people's distributions",
+        lambda data, items, rng: class_level(
+            data.people, data.original.take(data.people.items)
+        ).take(items),
+    ),
+    "category": (
+        "for each original class, the mean of people's labels of the items that are learnt (S0-08)",
+        lambda data, items, rng: class_level(data.people.take(items), data.original.take(items)),
+    ),
+    "random": (
+        "random distributions (S2-23)",
+        lambda data, items, rng: random_labels(items, data.original.classes, rng=rng),
+    ),
+    "uniform": (
+        "uniform distributions",
+        lambda data, items, rng: uniform_labels(items, data.original.classes),
+    ),
+    "label smoothing": (
+        f"the original labels of all items smoothed by {BETA} (S2-25)",
+        lambda data, items, rng: smooth(data.original.take(items), BETA),
+    ),
+    "label smoothing of the 900": (
+        f"the original labels of the elicited items alone smoothed by {BETA}",
+        lambda data, items, rng: smooth(data.original.take(items), BETA),
+    ),
+}
+"""Labels that any data with people and original labels has, besides its own sets and recipes."""
+WHOLE = ("hard", "label smoothing", ORIGINAL)
+"""Labels that are about all training items, also where some were elicited."""
+
+MixLabels = Callable[[Percepts, LabelSet, Rng], LabelSet | CrowdLabels]
+"""Labels of the mixes that people judged, from their answers and the labels of the images."""
+Bend = Callable[[Percepts, tuple[str, ...], Rng], Curves]
+"""A curve for each pair of classes, from people's answers or without them."""
+
+
+def _baseline(name: Baseline) -> MixLabels:
+    def make(percepts: Percepts, ends: LabelSet, rng: Rng) -> LabelSet:
+        found = baseline_labels(name, percepts.mixes, ends, rng=rng)
+        assert found is not None
+        return found
+
+    return make
+
+
+def _averaged(gamma: float | None) -> MixLabels:
+    return lambda percepts, ends, rng: human_matched(percepts, ends, gamma=gamma)
+
+
+def _separate(gamma: float | None) -> MixLabels:
+    return lambda percepts, ends, rng: human_matched_crowd(percepts, ends, gamma=gamma)
+
+
+def _shuffled(gamma: float | None) -> MixLabels:
+    return lambda percepts, ends, rng: human_matched_crowd(
+        shuffled_percepts(percepts, rng=rng), ends, gamma=gamma
+    )
+
+
+ADDED: dict[str, tuple[str, MixLabels]] = {
+    "uniform": ("uniform labels (S2-61)", _baseline("uniform")),
+    "random": ("random distributions (S2-61)", _baseline("random")),
+    "mixup labels": (
+        "the coefficient of the pixels as that of the label (S2-61)",
+        _baseline("classic"),
+    ),
+    "mean λ_h": ("the mean of the coefficients that people saw (S2-58)", _averaged(None)),
+    "separate λ_h": (
+        "the coefficient that one person saw, drawn afresh each time (S2-59)",
+        _separate(None),
+    ),
+    "mean λ_h + ω": (
+        "the mean coefficient, smoothed by the mean confidence (S2-60)",
+        _averaged(GAMMA),
+    ),
+    "separate λ_h + ω": (
+        "one person's coefficient, smoothed by their confidence, drawn afresh each time (S2-60)",
+        _separate(GAMMA),
+    ),
+    "shuffled λ_h": (
+        "as separate λ_h, with the answers about another mix of the same coefficient; the thesis "
+        "lacks it",
+        _shuffled(None),
+    ),
+    "shuffled λ_h + ω": (
+        "as separate λ_h + ω, with the answers about another mix of the same coefficient; the "
+        "thesis lacks it",
+        _shuffled(GAMMA),
+    ),
+}
+"""Labels of mixed images that join the training items (S2-54), by the arm's ``added``."""
+
+
+def _people_curves(percepts: Percepts, classes: tuple[str, ...], rng: Rng) -> Curves:
+    """A pair whose answers no curve describes gets that of all pairs; so far none does."""
+    return fit_curves(percepts, classes).filled(pooled_curves(percepts, classes))
+
+
+CURVES: dict[str, tuple[str, Bend]] = {
+    "τ": ("a curve for each pair of classes, fitted to people (S2-65)", _people_curves),
+    "identity τ": (
+        "one curve, nearest to the coefficient itself: no people (S2-66)",
+        lambda percepts, classes, rng: identity_curves(
+            [mix.coefficient for mix in percepts.mixes], classes
+        ),
+    ),
+    "pooled τ": (
+        "one curve, fitted to people's answers about all pairs (S2-66)",
+        lambda percepts, classes, rng: pooled_curves(percepts, classes),
+    ),
+    "shuffled τ": (
+        "people's curves, each for another pair of classes (S2-66)",
+        lambda percepts, classes, rng: shuffled_curves(
+            _people_curves(percepts, classes, rng), rng=rng
+        ),
+    ),
+}
+"""How the labels of mixes are bent (S2-65), by the arm's ``curve``."""
+
+MIXES: dict[str, Mixing | None] = {
+    "no mixing": None,
+    "mixup": published_mixing("mixup"),
+    "Mix-MaxEnt": published_mixing("mix-maxent"),
+    "Ent-WC": published_mixing("ent-wc"),
+}
+"""How every batch is mixed, by the arm's ``mix``."""
+
+
+def target_of(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
+    """What a network of the arm learns in one split and seed.
+
+    Each kind of chance has a stream of its own, so that arms of one seed share what they can:
+    the same people, the same items.
+    """
+    if arm.items is not None:
+        rng = np.random.default_rng([seed, 3])  # fewer items are among the more (S2-53)
+        fewer = elicited_only(split, data.parts["elicited"], arm.items, rng=rng)
+        found = _target(arm, data, fewer, seed)
+        return replace(found, items=fewer.train)
+    if arm.per_class is not None:
+        rng = np.random.default_rng([seed, 2])  # the same items for all labels of a seed
+        kept = small_data(split, data.original, arm.per_class, rng=rng).train
+        return replace(_target(arm, data, replace(split, train=kept), seed), items=kept)
+    return _target(arm, data, split, seed)
+
+
+def arm_words(arm: Arm, data: StudyData) -> str:
+    """What the arm's networks learn, in a sentence's words."""
+    if arm.use == "as pretrained":
+        return "the network as pretraining left it (S0-27)"
+    if arm.added:
+        return f"hard labels of all images; mixes have {ADDED[arm.added][0]}"
+    if arm.curve:
+        return f"{CURVES[arm.curve][0]}; batches mixed as in {arm.mix}"
+    known = LABELS.get(arm.labels) or PERSONS.get(arm.labels)
+    words = known[0] if known else f"the labels {arm.labels!r}"
+    if arm.labels in data.crowds and not known:
+        words = f"answers read as {arm.labels!r}"
+    if arm.people is not None:
+        words += f", of {arm.people} annotators per item"
+    if arm.majority:
+        words += ", their mode as a hard label"
+    if arm.shown != "fixed":
+        words += ", one drawn afresh each time"
+    if arm.items is not None:
+        words += f"; {arm.items} elicited items only"
+    if arm.per_class is not None:
+        words += f"; {arm.per_class:,} items of each class only"
+    return f"{words}; every batch mixed ({arm.mix})" if MIXES.get(arm.mix) else words
+
+
+def _target(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
+    if arm.use == "as pretrained":
+        return Target(data.original.take(split.train), pretrained=True)
+    if arm.added:
+        return _with_mixes(arm, data, split, seed)
+    if arm.curve:
+        return _bent(arm, data, split, seed)
+    found = _shown(arm, data, split, seed)
+    mixing = find(MIXES, arm.mix, what="way of mixing") if arm.mix else None
+    return replace(found, mixing=mixing)
+
+
+def _shown(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
+    """The arm's labels for all items that are learnt or chosen on, and how they are shown."""
+    from sfumato.learn.targets import in_fill_crowd
+
+    items = (*split.train, *split.validation)
+    if arm.labels in PERSONS:
+        shown = PERSONS[arm.labels][1]
+        arm = arm.model_copy(update={"labels": _people_name(data), "shown": shown})
+    elicited = _elicited(arm, data, items)
+    base = data.labels.get(ORIGINAL)
+    fills = base is not None and set(elicited) < set(items)
+    if arm.labels in data.crowds and (arm.shown == "one annotator" or arm.people is not None):
+        crowd = _pool(data.crowds[arm.labels], arm, elicited, data, seed)
+        if arm.majority or arm.shown == "fixed":
+            labels = _reading(arm, crowd.mean(), seed)
+            return Target(in_fill(labels, base.take(items)) if fills and base else labels)
+        if fills and base is not None:
+            crowd = in_fill_crowd(crowd, base.take(items))
+        return Target(crowd, "one annotator")
+    if arm.shown == "one annotator":
+        raise DataError(
+            f"The data holds the labels {arm.labels!r} averaged, not those of each annotator, so "
+            "nothing can be learnt from one annotator at a time; leave out the arm."
+        )
+    labels = _labels(arm, data, elicited, seed)
+    return Target(in_fill(labels, base.take(items)) if fills and base else labels, arm.shown)
+
+
+def _labels(arm: Arm, data: StudyData, items: Items, seed: int) -> LabelSet:
+    from sfumato.learn.targets import votes_of_m
+
+    rng = np.random.default_rng([seed, 1])
+    if arm.labels == ORIGINAL and data.soft_original is not None:
+        labels = data.soft_original.take(items)
+    elif arm.labels in data.labels:
+        labels = data.labels[arm.labels].take(items)
+    elif arm.labels in data.crowds:
+        labels = data.crowds[arm.labels].mean().take(items)
+    elif arm.labels in LABELS:
+        labels = LABELS[arm.labels][1](data, items, rng)
+    else:
+        known = dict.fromkeys((*data.labels, *data.crowds, *LABELS, *PERSONS))
+        find(known, arm.labels, what=f"label set or arm for the data {data.study.data!r}")
+        raise AssertionError(arm.labels)
+    if arm.people is not None:
+        labels = votes_of_m(labels, arm.people, rng=rng)
+    return _hardened(labels, arm, rng) if arm.majority else labels
+
+
+def _reading(arm: Arm, labels: LabelSet, seed: int) -> LabelSet:
+    return _hardened(labels, arm, np.random.default_rng([seed, 1])) if arm.majority else labels
+
+
+def _hardened(labels: LabelSet, arm: Arm, rng: Rng) -> LabelSet:
+    """The most probable class as a hard label; of few people's answers one drawn where some tie.
+
+    With few people ties are many; to share them would be the soft label again.
+    """
+    modes = majority_labels(labels, "share")
+    if arm.people is None:
+        return modes
+    return modes.with_probs(rng.multinomial(1, modes.probs).astype(np.float64), Step("break ties"))
+
+
+def _people_name(data: StudyData) -> str:
+    return data.study.tests[0].against[0] if data.study.tests else PEOPLE
+
+
+def _elicited(arm: Arm, data: StudyData, items: Items) -> Items:
+    """The items that get the arm's label: those that were elicited, where only some were."""
+    if "elicited" not in data.parts or arm.labels in WHOLE:
+        return items
+    among = set(items)
+    return tuple(item for item in data.parts["elicited"] if item in among)
+
+
+def _pool(crowd: CrowdLabels, arm: Arm, items: Items, data: StudyData, seed: int) -> CrowdLabels:
+    """The annotators whose answers are shown."""
+    from sfumato.learn.targets import judgments_on
+
+    chosen, most = judgments_on(crowd, items), arm.people or data.pool
+    if most is None:
+        return chosen
+    return subsample_annotators(chosen, most, fewer="keep", rng=np.random.default_rng([seed, 2]))
+
+
+def _percepts(data: StudyData, split: Split) -> Percepts:
+    """What people saw in mixes of images that are learnt; no network sees a tested image in one."""
+    if data.percepts is None:
+        raise DataError(f"The data {data.study.data!r} has no answers about mixed images.")
+    return percepts_within(data.percepts, split.train)
+
+
+def _with_mixes(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
+    """Original labels, and mixed images with labels of their own (S2-54)."""
+    from sfumato.learn.examples import Examples
+    from sfumato.learn.mixing import Augmenting
+
+    percepts, hard = _percepts(data, split), data.original.take(split.train)
+    assert data.examples is not None
+    pictures = data.examples.take(split.train)
+    images = mixed_images(percepts.mixes, dict(zip(pictures.items, pictures.images, strict=True)))
+    _, make = find(ADDED, arm.added, what="kind of added mixes")
+    labels = make(percepts, hard, np.random.default_rng([seed, 1]))
+    return Target(hard, augmenting=Augmenting(Examples(percepts.items, images), labels))
+
+
+def _bent(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
+    """Every batch mixed, towards λ_g = τ_ij(λ_f) (S2-65)."""
+    hard = data.original.take(split.train)
+    _, bend = find(CURVES, arm.curve, what="curve for mixes")
+    mixing = find(MIXES, arm.mix or "mixup", what="way of mixing")
+    assert mixing is not None
+    curves = bend(_percepts(data, split), hard.classes, np.random.default_rng([seed, 2]))
+    return Target(hard, mixing=replace(mixing, target=curves))
+
 
 LEARNT_SAMPLE = 500
 """How many items that were trained on are tested, where a study asks for them (C3)."""

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.data import ImageSet, load, load_judgments, load_labels, parts
-from sfumato.data.own import ReadPixels, match_pictures
+from sfumato.data.images import ReadPixels, match_pictures
 from sfumato.data.registry import DATASETS, data_folder
 from sfumato.errors import DataError, SfumatoError
 from sfumato.evaluation.predictions import Kind, load_predictions, other_class_order
@@ -30,7 +30,7 @@ from sfumato.labels.verbs import to_judgments
 from sfumato.names import find
 from sfumato.provenance import is_simulated
 from sfumato.reporting.contents import load_contents
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.viewing.table import ItemTable, ViewedSets
 
 PEOPLE, SIMULATED, LABELS = "people", "simulated people", "labels"

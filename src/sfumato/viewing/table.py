@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from sfumato.data.own import ReadPixels
+from sfumato.data.images import ReadPixels
 from sfumato.errors import DataError
 from sfumato.labels.compare import total_variation_rows
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet

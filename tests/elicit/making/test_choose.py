@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.elicit.design.places import database_url
 from sfumato.elicit.making.choose import Choice, choose_items, doubt_of
 from sfumato.elicit.storage.database import open_database

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sfumato.elicit.design.study import Form
 from sfumato.elicit.refusals import InvalidAnswer
 from sfumato.elicit.session.answers import ANSWER_BYTES, check_answer, question_of, swap_sides
-from sfumato.judgments.question import Question, ask
-from sfumato.judgments.statements import ODDITIES, read_answers
+from sfumato.judgments.question import ODDITIES, Question, ask, read_answers
 
 CLASSES = ("cat", "dog", "deer")
 

@@ -16,8 +16,7 @@ from sfumato.judgments.formats.check import FileCheck, check_judgments, example_
 from sfumato.judgments.formats.own import write_own
 from sfumato.judgments.formats.reading import PLATFORM_ID, ReadOptions
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import QUESTIONS, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import QUESTIONS, ask, read_answers
 
 WORKER = "5f2a9c0b1d3e4f5a6b7c8d9e"
 

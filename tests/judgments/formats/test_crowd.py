@@ -8,9 +8,10 @@ from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.formats.tables import read_crowd, read_truth, write_crowd
+from sfumato.judgments.formats.tables import read_crowd, write_crowd
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
+from sfumato.labels.files import read_gold
 
 PLAIN = ReadOptions()
 
@@ -34,7 +35,7 @@ def test_the_classical_sets_have_their_published_sizes(
     name: str, labels: int, items: int, workers: int, classes: tuple[str, ...], data_folder: Path
 ) -> None:
     found = read_crowd(data_folder / "crowd" / f"{name}_label.csv", PLAIN)
-    truth = read_truth(data_folder / "crowd" / f"{name}_truth.csv")
+    truth = read_gold(data_folder / "crowd" / f"{name}_truth.csv")
 
     assert len(found) == labels
     assert found.table["item"].n_unique() == items
@@ -182,11 +183,3 @@ def test_a_repaired_answer_is_what_is_written(tmp_path: Path) -> None:
     write_crowd(Judgments(ask("choose-one", ["a", "b"]), table), path)
 
     assert path.read_text() == "task,worker,label\n1,,b\n"
-
-
-def test_truth_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
-    assert read_truth(at(tmp_path, "task,label\n1,a\n2,b\n1,a\n")) == {"1": "a", "2": "b"}
-    with pytest.raises(DataError, match="line 3: item '1' is 'b' here and 'a'"):
-        read_truth(at(tmp_path, "item,truth\n1,a\n1,b\n"))
-    with pytest.raises(DataError, match="line 2: the item or its truth is empty"):
-        read_truth(at(tmp_path, "item,truth\n1,\n"))

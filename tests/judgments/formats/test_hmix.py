@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MixJudgments
 from sfumato.judgments.formats.datasets import read_hmix, read_hmix_labels
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.mixes import MixJudgments
 
 INFER = "subject,trial_index,rt,responses,filename,task,mixtureCoeff,class_pair\n"
 CONSTRUCT = "subject,trial_index,rt,response,final_value,start_value,task,class_pair\n"

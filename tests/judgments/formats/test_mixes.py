@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MixJudgments
 from sfumato.judgments.formats.own import read_mixes, write_mixes
 from sfumato.judgments.formats.reading import ReadOptions
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.provenance import Step, is_simulated
 
 shares = st.floats(0, 1)

@@ -13,7 +13,7 @@ from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.make import LabelSettings, join_labels, make_labels
-from sfumato.learn.sweep.parts import read_parts_through
+from sfumato.learn.parts import read_parts_through
 
 ROW = st.tuples(
     st.sampled_from(["7", "8", "9", " 8 ", "", None]),
@@ -178,7 +178,7 @@ def test_what_does_not_fit_into_memory_is_told_before(
 ) -> None:
     file = tmp_path / "votes.parquet"
     table_of([("a", "p", "cat", None), ("b", "p", "dog", None)], NAMES[0]).write_parquet(file)
-    monkeypatch.setattr("sfumato.memory.free_memory", lambda: 50)
+    monkeypatch.setattr("sfumato.errors.free_memory", lambda: 50)
 
     with pytest.raises(DataError, match=r"The 2 rows of votes\.parquet need about .* folder"):
         read(file)

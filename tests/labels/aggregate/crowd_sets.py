@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.labels.aggregate import Aggregation, aggregate
-from sfumato.labels.aggregate.columns import votes_of_columns
-from sfumato.labels.votes import Votes
+from sfumato.labels.votes import Votes, votes_of_columns
 
 TOY = {  # the answers of each person about t1 … t5, "-" for none
     "w1": "nyyyy",

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.aggregate import aggregate
-from sfumato.labels.aggregate.columns import votes_of_columns
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.votes import Votes
+from sfumato.labels.votes import Votes, votes_of_columns
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.labels.aggregate.columns import votes_of_columns
 from sfumato.labels.aggregate.heldout import FLOOR, OF_PERSON, _held_out, held_out_log_loss
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
-from sfumato.labels.votes import Votes
+from sfumato.labels.votes import Votes, votes_of_columns
 
 
 def crowd_of(votes: Votes) -> CrowdLabels:

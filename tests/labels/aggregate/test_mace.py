@@ -7,8 +7,7 @@ from scipy.special import digamma, gammaln
 from scipy.stats import dirichlet
 
 from sfumato.labels.aggregate import aggregate
-from sfumato.labels.aggregate.columns import votes_of_columns
-from sfumato.labels.votes import Votes
+from sfumato.labels.votes import Votes, votes_of_columns
 
 
 def with_spammers(seed: int) -> Votes:

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.judgments.formats.tables import read_truth
 from sfumato.labels.aggregate import aggregate
+from sfumato.labels.files import read_gold
 from sfumato.labels.verbs import label
 
 CROWD_KIT = {  # accuracies of its classes with their own settings; ties count for their parts
@@ -30,7 +30,7 @@ def test_accuracy_is_within_a_hundredth_of_crowd_kit_s(
     name: str, method: str, data_folder: Path
 ) -> None:
     crowd = label(data_folder / f"crowd/{name}_label.csv", per_annotator=True, format="crowd")
-    truth = read_truth(data_folder / f"crowd/{name}_truth.csv")
+    truth = read_gold(data_folder / f"crowd/{name}_truth.csv")
 
     labels = aggregate(crowd, method, rng=np.random.default_rng(0)).labels
 

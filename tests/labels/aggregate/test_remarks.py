@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from tests.labels.aggregate.crowd_sets import run, simple, toy
 
-from sfumato.judgments.formats.tables import read_truth
 from sfumato.labels.aggregate import aggregate
+from sfumato.labels.files import read_gold
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.verbs import label
 
@@ -19,7 +19,7 @@ def accuracy(labels: LabelSet, truth: dict[str, str]) -> float:
 
 def test_one_coin_says_that_it_is_far_below_the_majority(data_folder: Path) -> None:
     crowd = label(data_folder / "crowd/bluebird_label.csv", per_annotator=True, format="crowd")
-    truth = read_truth(data_folder / "crowd/bluebird_truth.csv")
+    truth = read_gold(data_folder / "crowd/bluebird_truth.csv")
 
     result = aggregate(crowd, "one-coin", rng=np.random.default_rng(0))
     majority = aggregate(crowd, "majority", rng=np.random.default_rng(0))

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MixJudgments
 from sfumato.judgments.formats.datasets import CIFAR10, read_hmix
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.mixed import Mix
-from sfumato.judgments.mixes import MixJudgments
 from sfumato.labels.labelset import NOT_RECORDED, LabelSet, hard_labels
 from sfumato.labels.mixing import (
     GAMMA,

@@ -10,8 +10,7 @@ from sfumato.judgments.judgments import Judgments, RejectedRow, select
 from sfumato.judgments.question import ask
 from sfumato.labels.build import build
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate import simulate
-from sfumato.labels.simulate.run import extend, items_without_answers, simulated_items
+from sfumato.labels.simulate import extend, items_without_answers, simulate, simulated_items
 from sfumato.provenance import Step, is_simulated
 
 CLASSES = ("cat", "dog", "frog")

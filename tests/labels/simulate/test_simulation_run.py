@@ -7,8 +7,13 @@ from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.simulate import load_model, simulate
-from sfumato.labels.simulate.run import SimulationSettings, check_habits, run_simulation
+from sfumato.labels.simulate import (
+    SimulationSettings,
+    check_habits,
+    load_model,
+    run_simulation,
+    simulate,
+)
 from sfumato.labels.simulate.top_two import SeenHabits, TopTwoModel
 from sfumato.provenance import Step
 

@@ -15,8 +15,15 @@ from sfumato.learn.examples import Examples, predict
 from sfumato.learn.fit import fit_and_predict, fit_with_best_rate
 from sfumato.learn.folds import Split
 from sfumato.learn.mixing import Augmenting, with_augmenting
-from sfumato.learn.published import ALPHAS, KAPPAS, MIXINGS, published_mixing, published_recipe
-from sfumato.learn.recipe import Mixing, Recipe
+from sfumato.learn.recipe import (
+    ALPHAS,
+    KAPPAS,
+    MIXINGS,
+    Mixing,
+    Recipe,
+    published_mixing,
+    published_recipe,
+)
 from sfumato.learn.sweep import Cell, FinishedCell, fingerprint, run_sweep
 from sfumato.learn.targets import fixed_targets, one_annotator, sampled_targets
 from sfumato.learn.train import TrainedNetwork, train

@@ -1,5 +1,6 @@
 """The stored predictions give the published numbers, and the report says what is not stored."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +8,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import app
+from sfumato.cli import app
 from sfumato.errors import DataError, SfumatoError
 from sfumato.scores import Estimate
 from sfumato.studies.cifar_sources import BEST, CLOSEST, STORED
 from sfumato.studies.claims import read_printed
 from sfumato.studies.data import ORIGINAL, PEOPLE
+from sfumato.studies.judge_sources import LANGUAGE_MODELS, ORIGINAL_LABEL, load_judged_sets
 from sfumato.studies.measures.rescore import ENSEMBLE, ORACLE
 from sfumato.studies.run import Run, Runner, run_study
 from sfumato.studies.sections.trained import clean, networks_table
@@ -146,3 +148,59 @@ def test_nothing_is_trained_so_there_are_no_seeds() -> None:
 def test_few_draws_are_refused() -> None:
     with pytest.raises(DataError, match=r"draws.* 100"):
         read_study("cifar10h-rescore", changes={"draws": 10})
+
+
+# The study of judges: a folder with a small set gives worths, tables and a page.
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A folder of data sets that has one set of judges only, of simulated people."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=100)
+    said = np.where(rng.random((5, 100)) < 0.2, rng.integers(3, size=(5, 100)), truth)
+    place = tmp_path / "judges" / "framing"
+    place.mkdir(parents=True)
+    answers = [{f"i{at}": "abc"[code] for at, code in enumerate(row)} for row in said]
+    people = {f"p{who}": row for who, row in enumerate(answers[:4])}
+    (place / "human_annotations.json").write_text(json.dumps(people))
+    (place / "llm_annotations.json").write_text(json.dumps({"model": answers[4]}))
+    return tmp_path
+
+
+def test_a_run_tells_what_judges_are_worth(small: Path) -> None:
+    study = read_study("judges", changes={"draws": 100})
+
+    run = run_study(study, small / "run", Runner(data=small))
+
+    (found,) = run.estimates.filter(metric="worth", arm="model", part="framing of news")
+    assert 0.5 < found.value <= 3
+    assert found.over == "items and people"
+    page = (small / "run" / "report.html").read_text(encoding="utf-8")
+    for words in ("What is each judge worth?", "The scales", "What kappa says"):
+        assert words in page
+
+
+def test_sets_that_are_not_there_are_said(small: Path) -> None:
+    data = load_judged_sets(read_study("judges"), small)
+
+    assert list(data.judged) == ["framing of news"]
+    assert "aspects of reviews: there is no llm_annotations.json." in data.missing
+    with pytest.raises(DataError, match="No set with people's and judges' answers"):
+        load_judged_sets(read_study("judges"), small / "judges")
+
+
+def test_every_set_at_hand_is_read(data_folder: Path) -> None:
+    data = load_judged_sets(read_study("judges"), data_folder)
+
+    assert data.missing == ()
+    for name in LANGUAGE_MODELS:
+        assert len(data.judged[name].judges) == 6
+    snli = data.judged["ChaosNLI, SNLI"]
+    assert (len(snli.people.items), len(snli.people)) == (1514, 151_400)
+    assert list(snli.judges) == ["roberta-base", "bert-base-uncased", ORIGINAL_LABEL]
+    assert len(data.judged["CIFAR-10H"].judges) == 9
+    statements = data.judged["CIFAR-10S against clicks"]
+    assert len(statements.judges["statement 1"]) + len(statements.judges["statement 2"]) == 6723
+    assert len(data.judged["ReaL, questions"].people) == 78 * 1135
+    assert len(data.judged["DICES-350"].people.annotators) == 123

@@ -29,7 +29,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.mixing import Augmenting
 from sfumato.provenance import Step
-from sfumato.studies.data import Predictions, StudyData, TestSet, TrainingRun
+from sfumato.studies.data import Predictions, StudyData, TestSet, TrainingRun, pairs
 from sfumato.studies.measures.trained import (
     ATTACKED,
     CORRUPTED,
@@ -43,7 +43,6 @@ from sfumato.studies.measures.trained import (
     tracking,
     tracking_table,
 )
-from sfumato.studies.measures.trials import pairs
 from sfumato.studies.study import study_from
 
 

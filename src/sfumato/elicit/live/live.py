@@ -36,7 +36,7 @@ from sfumato.labels.labelset import CrowdLabels
 from sfumato.labels.running import agreement_so_far, numbered_crowd
 
 if TYPE_CHECKING:
-    from sfumato.planning.bits import AnswerInformation
+    from sfumato.planning.pilot import AnswerInformation
 
 OVERLAP_SECONDS = 5.0
 """Answers are read again for so long: two that come at once may be stored in any order."""
@@ -263,7 +263,7 @@ def _information(tally: Tally, crowd: CrowdLabels) -> "AnswerInformation | None"
     if not isinstance(tally.question, Question) or not len(crowd):
         return None
     # Brings 20 MB of SciPy along, which a server whose dashboard nobody looks at does not need.
-    from sfumato.planning.bits import answer_information
+    from sfumato.planning.pilot import answer_information
 
     return answer_information(tally.question, crowd, items=int(tally.units.is_main.sum()))
 

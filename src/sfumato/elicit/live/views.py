@@ -19,9 +19,9 @@ from sfumato.elicit.live.whatif import (
     told_by_answers,
 )
 from sfumato.elicit.session.sitting import FLAGS
-from sfumato.items.texts import show_text
+from sfumato.items.load import show_text
 from sfumato.judgments.judgments import VIEWS
-from sfumato.judgments.statements import ODDITIES
+from sfumato.judgments.question import ODDITIES
 from sfumato.labels.agreement import Agreement
 from sfumato.labels.running import mean_intervals, numbered_crowd
 from sfumato.names import find

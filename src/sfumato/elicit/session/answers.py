@@ -16,8 +16,7 @@ from sfumato.elicit.design.study import ElicitStudy, Form, Mode
 from sfumato.elicit.refusals import AnswerFault, InvalidAnswer
 from sfumato.errors import DataError, UnknownName
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, ComparisonQuestion
-from sfumato.judgments.question import RULED_OUT, Question, ask
-from sfumato.judgments.statements import read_answers
+from sfumato.judgments.question import RULED_OUT, Question, ask, read_answers
 
 ANSWER_BYTES = 256 * 1024
 """Of the longest answer that a study may ask for."""

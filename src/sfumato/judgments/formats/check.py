@@ -37,8 +37,7 @@ from sfumato.judgments.formats.reading import (
 )
 from sfumato.judgments.formats.scan import code_rows
 from sfumato.judgments.judgments import COLUMNS, Judgments, mark_duplicates
-from sfumato.judgments.question import BARE, Question, ask
-from sfumato.judgments.statements import OffScale, read_answers
+from sfumato.judgments.question import BARE, OffScale, Question, ask, read_answers
 from sfumato.names import format_count
 
 Contents = Literal["judgments", "labels", "predictions"]

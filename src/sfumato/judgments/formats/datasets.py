@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import MIX_COLUMNS, MixJudgments
 from sfumato.judgments.formats.platforms import in_sessions, read_top_two_pages
 from sfumato.judgments.formats.reading import (
     Flaw,
@@ -40,7 +41,6 @@ from sfumato.judgments.formats.tables import (
     read_count_table,
 )
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
-from sfumato.judgments.mixes import MIX_COLUMNS, MixJudgments
 from sfumato.judgments.question import ask
 from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.names import sorted_names

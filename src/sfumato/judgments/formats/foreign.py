@@ -18,14 +18,20 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.coded import Coded, CodedTable, encode, encode_table
-from sfumato.judgments.formats.clock import to_iso, to_seconds
 from sfumato.judgments.formats.columns import (
+    MARKS,
     MEANING,
     Columns,
     Role,
+    Shape,
+    Wide,
     compact,
     find_columns,
+    find_wide,
     numbered_people,
+    to_iso,
+    to_numbers,
+    to_seconds,
 )
 from sfumato.judgments.formats.own import judgments_of_rows, read_parquet_rows
 from sfumato.judgments.formats.reading import (
@@ -38,7 +44,6 @@ from sfumato.judgments.formats.reading import (
 )
 from sfumato.judgments.formats.records import Extract, read_json_rows
 from sfumato.judgments.formats.scan import BLANK, CodedRows, Scan, code_rows, inputs_of, scan
-from sfumato.judgments.formats.shapes import MARKS, Shape, Wide, find_wide, to_numbers
 from sfumato.judgments.formats.tables import MISSING, VoteTable, judgments_of_counts
 from sfumato.judgments.formats.texts import content_suffix, open_bytes
 from sfumato.judgments.judgments import COLUMNS, Judgments, Places, Remark

@@ -22,8 +22,11 @@ from sfumato.judgments.coded import NULL, Coded, CodedTable, encode
 from sfumato.judgments.comparisons import (
     COMPARISON_COLUMNS,
     COMPARISON_QUESTIONS,
+    MIX_COLUMNS,
+    MIX_TASKS,
     ComparisonQuestion,
     Comparisons,
+    MixJudgments,
     comparison_question_from_json,
 )
 from sfumato.judgments.formats.reading import (
@@ -48,11 +51,12 @@ from sfumato.judgments.formats.reading import (
     pseudonymous,
     read_csv_rows,
     read_json_text,
+    refuse_platform_ids,
     sound_rows,
+    whole_file,
 )
 from sfumato.judgments.formats.scan import CodedRows, code_rows, inputs_of, scan
 from sfumato.judgments.formats.texts import bytes_done, open_table_text
-from sfumato.judgments.formats.writing import refuse_platform_ids, whole_file
 from sfumato.judgments.judgments import (
     CODED,
     COLUMNS,
@@ -63,7 +67,6 @@ from sfumato.judgments.judgments import (
     Remark,
     judgments_from,
 )
-from sfumato.judgments.mixes import MIX_COLUMNS, MIX_TASKS, MixJudgments
 from sfumato.judgments.question import BARE, QUESTIONS, SCALES, Question, ask, question_from_json
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json

@@ -22,6 +22,7 @@ from sfumato.judgments.formats.reading import (
     Key,
     ReadOptions,
     UnclearSource,
+    choices_of,
     classes_among,
     clean_id,
     elements,
@@ -36,10 +37,11 @@ from sfumato.judgments.formats.reading import (
     pseudonymous,
     read_csv_rows,
     read_json_text,
+    refuse_second_labels,
     sound_rows,
+    whole_file,
 )
 from sfumato.judgments.formats.records import check_crossing
-from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.names import find

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, require_memory
 from sfumato.judgments.coded import CodedTable, encode_table, join_tables, scan_table
 from sfumato.judgments.formats.reading import (
     ROW,
@@ -24,7 +24,6 @@ from sfumato.judgments.formats.reading import (
     find_dialect,
 )
 from sfumato.judgments.judgments import CODED, Places, RejectedRow, Remark
-from sfumato.memory import require_memory
 from sfumato.provenance import fingerprint_file
 
 HEAD = 100_000

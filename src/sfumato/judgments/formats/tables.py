@@ -15,11 +15,12 @@ from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import (
     NoAnswers,
     ReadOptions,
+    choices_of,
     judgments_of_choices,
     read_csv_rows,
-    tidy_ids,
+    refuse_second_labels,
+    whole_file,
 )
-from sfumato.judgments.formats.writing import choices_of, refuse_second_labels, whole_file
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.provenance import Provenance, Step, fingerprint_file
@@ -225,7 +226,6 @@ def _set_aside(file: str, votes: VoteTable) -> tuple[NDArray[np.bool_], list[Rej
 
 ITEM = ("task", "item")
 WORKER = ("worker", "annotator")
-TRUTH = ("truth", "label")
 
 
 def read_crowd(path: Path, options: ReadOptions) -> Judgments:
@@ -257,23 +257,6 @@ def write_crowd(judgments: Judgments, path: Path) -> None:
     table = choices_of(judgments, "crowd").rename({"item": "task", "annotator": "worker"})
     with whole_file(path) as part:
         table.write_csv(part, separator=_delimiter(path))
-
-
-def read_truth(path: Path) -> dict[str, str]:
-    """Item to true class, from the columns ``item, truth`` (or ``task, label``)."""
-    rows = read_csv_rows(path, needed=(), progress=lambda done, total: None)
-    items, _ = tidy_ids(rows.table[_named(path, rows.table, ITEM)])
-    truths, _ = tidy_ids(rows.table[_named(path, rows.table, TRUTH)])
-    found: dict[str, str] = {}
-    for line, item, truth in zip(rows.lines, items, truths, strict=True):
-        if item is None or truth is None:
-            raise DataError(f"{path.name}, line {line}: the item or its truth is empty.")
-        if found.setdefault(item, truth) != truth:
-            raise DataError(
-                f"{path.name}, line {line}: item {item!r} is {truth!r} here and {found[item]!r} "
-                "in an earlier line; keep one."
-            )
-    return found
 
 
 def _delimiter(path: Path) -> str:

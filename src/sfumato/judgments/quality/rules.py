@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.statements import Statements, top_choice
+from sfumato.judgments.question import Statements, top_choice
 from sfumato.names import find
 
 # Turn answers into the measures that quality is judged by: accuracy, repeats, times.

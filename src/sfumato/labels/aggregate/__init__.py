@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.errors import DataError
 from sfumato.labels.aggregate.crowdlab import crowdlab
-from sfumato.labels.aggregate.dawid_skene import dawid_skene, dawid_skene_next
+from sfumato.labels.aggregate.dawid_skene import dawid_skene, dawid_skene_next, one_coin
 from sfumato.labels.aggregate.evidence import (
     Codes,
     Evidence,
@@ -27,8 +27,6 @@ from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.habits import habits
 from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
-from sfumato.labels.aggregate.one_coin import one_coin
-from sfumato.labels.aggregate.pools import linear_pool, log_pool, skill_weighted_pool
 from sfumato.labels.aggregate.result import (
     Aggregation,
     ConfusionOf,
@@ -36,9 +34,17 @@ from sfumato.labels.aggregate.result import (
     Fit,
     ProbabilityIntervals,
 )
-from sfumato.labels.aggregate.shares import majority, mean, vote_shares
+from sfumato.labels.aggregate.shares import (
+    linear_pool,
+    log_pool,
+    majority,
+    mean,
+    skill_weighted_pool,
+    vote_shares,
+    wawa,
+    zero_based_skill,
+)
 from sfumato.labels.aggregate.shrinkage import shrunk_shares
-from sfumato.labels.aggregate.skills import wawa, zero_based_skill
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.votes import Votes, votes_of
 from sfumato.names import find, format_count

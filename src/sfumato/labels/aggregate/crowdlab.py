@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.aggregate.evidence import Evidence, sum_by
-from sfumato.labels.aggregate.intervals import bootstrap
-from sfumato.labels.aggregate.pools import agreement_with_others
-from sfumato.labels.aggregate.result import Fit
-from sfumato.labels.aggregate.shares import best_among
+from sfumato.labels.aggregate.result import Fit, bootstrap
+from sfumato.labels.aggregate.shares import agreement_with_others, best_among
 
 LEAST = 1e-6
 """Least weight of an annotator or classifier, and least error of naming the commonest class."""

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
-from sfumato.labels.aggregate.intervals import bootstrap
-from sfumato.labels.aggregate.posterior import posterior_of
-from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.result import Fit, bootstrap, posterior_of
 
 PRIOR_MEAN = 1.0
 """Mean of the normal priors of α and β, and where both start."""

@@ -20,8 +20,7 @@ from scipy.special import digamma, expit, logit, softmax
 
 from sfumato.errors import DataError
 from sfumato.labels.aggregate.evidence import Evidence
-from sfumato.labels.aggregate.intervals import bootstrap
-from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.result import Fit, bootstrap
 from sfumato.labels.aggregate.shares import normalise_rows
 from sfumato.provenance import Setting
 

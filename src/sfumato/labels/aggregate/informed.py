@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
 from sfumato.labels.aggregate.evidence import Evidence
-from sfumato.labels.aggregate.posterior import posterior_of
-from sfumato.labels.aggregate.result import Fit, ProbabilityIntervals
+from sfumato.labels.aggregate.result import Fit, ProbabilityIntervals, posterior_of
 from sfumato.labels.aggregate.shares import normalise_rows
 from sfumato.labels.aggregate.shrinkage import LEAST, DirichletMixture, beta_intervals, fit_mixture
 

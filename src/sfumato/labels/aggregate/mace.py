@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma, expit, gammaln
 
 from sfumato.labels.aggregate.evidence import Codes, Evidence, sum_by
-from sfumato.labels.aggregate.intervals import bootstrap
-from sfumato.labels.aggregate.pools import agreement_with_others
-from sfumato.labels.aggregate.posterior import posterior_of
-from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.result import Fit, bootstrap, posterior_of
+from sfumato.labels.aggregate.shares import agreement_with_others
 from sfumato.names import format_count
 
 TRYING_PRIOR = 0.5

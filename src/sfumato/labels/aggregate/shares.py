@@ -1,4 +1,4 @@
-"""From judgments to plain shares: averages, vote shares and the majority."""
+"""From judgments to shares: averages, plain, pooled or weighted by skill, and the majority."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.labels.aggregate.evidence import Evidence, sum_by
-from sfumato.labels.aggregate.intervals import bootstrap, shares_posterior
-from sfumato.labels.aggregate.result import Fit
+from sfumato.labels.aggregate.result import Fit, bootstrap, shares_posterior
 
 Ties = Literal["share", "common", "random", "first"]
 """What happens when several classes have most votes: they *share* the probability equally; it
@@ -108,3 +107,176 @@ def best_among(open_to: NDArray[np.bool_], score: NDArray[np.float64]) -> NDArra
     """Of the classes still open in each row, those with the highest score."""
     held = np.where(open_to, score, -np.inf)
     return open_to & (held == held.max(axis=1, keepdims=True))
+
+
+# From distributions and a weight for each annotator to one pooled distribution per item.
+
+
+def linear_pool(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
+    """Weighted average, P = Σ w_m p_m / Σ w_m; without given weights it is the mean."""
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return normalise_rows(evidence.table(weight))
+
+    probs = refit(evidence.each_person_once())
+    return Fit(probs, bootstrap(refit, evidence.people), quality=evidence.weight)
+
+
+def log_pool(evidence: Evidence, *, rng: np.random.Generator, floor: float) -> Fit:
+    """Weighted geometric mean, P ∝ Π max(p_m, floor)^(w_m / Σ w).
+
+    Without the floor a single zero would veto a class. A class to which all of an
+    item's judgments give zero stays at zero.
+    """
+    if not 0 < floor < 1:
+        raise DataError(
+            f"The floor of the logarithmic pool is {floor}; it must be between 0 and 1."
+        )
+    # log max(p, floor) = log floor + rise; the first part is the same for every class
+    rise = np.log(np.maximum(evidence.mass, floor)) - np.log(floor)
+    shape = len(evidence.items), len(evidence.classes)
+    possible = evidence.table(evidence.each_person_once()) > 0
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        person = (evidence.weight * weight)[evidence.person]
+        rises = sum_by(evidence.cell, person * rise, possible.size).reshape(shape)
+        share = sum_by(evidence.item, person * evidence.mass, shape[0])[:, None]
+        log_probs = np.where(possible, rises / share, -np.inf)
+        return normalise_rows(np.exp(log_probs - log_probs.max(axis=1, keepdims=True)))
+
+    probs = refit(evidence.each_person_once())
+    return Fit(probs, bootstrap(refit, evidence.people), quality=evidence.weight)
+
+
+def skill_weighted_pool(evidence: Evidence, *, rng: np.random.Generator, prior_pairs: float) -> Fit:
+    """Linear pool in which a person weighs as much as they agree with the others.
+
+    The weight is the mean probability that an answer of theirs equals the answer of another
+    person about the same item, Σ p_m·p_j / (number of such pairs), with ``prior_pairs`` pairs of
+    average agreement added, so that few answers neither silence a person nor make them an expert.
+    """
+    if not prior_pairs > 0:
+        raise DataError(f"'prior_pairs' is {prior_pairs}; it must be above zero.")
+
+    def skills(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        agreed, pairs = agreement_with_others(evidence, weight)
+        overall = agreed.sum() / pairs.sum() if agreed.sum() else 1.0
+        return (agreed + prior_pairs * overall) / (pairs + prior_pairs)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return normalise_rows(evidence.table(skills(weight) * weight))
+
+    once = evidence.each_person_once()
+    return Fit(refit(once), bootstrap(refit, evidence.people), quality=skills(once))
+
+
+def agreement_with_others(
+    evidence: Evidence, weight: NDArray[np.float64], table: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each person, the agreement with others summed over pairs of answers, and the pairs.
+
+    For votes an answer's agreement with the n - 1 others is (votes for it - 1) / (n - 1).
+    ``table`` is the evidence's, where it is known.
+    """
+    table = evidence.table(weight) if table is None else table
+    same = table.ravel()[evidence.cell]
+    same -= evidence.votes(weight)
+    agreed = sum_by(evidence.person, evidence.times_mass(same), evidence.people)
+    anybody = table.sum(axis=1)[evidence.item]
+    anybody -= (weight * evidence.weight)[evidence.person]
+    pairs = sum_by(evidence.person, evidence.times_mass(anybody), evidence.people)
+    return np.maximum(agreed, 0), np.maximum(pairs, 0)  # rounding must not make them negative
+
+
+# From votes to shares in which people weigh as much as they agree with the majority.
+#
+# *Wawa* (worker agreement with aggregate) judges people once against the plain majority, or where
+# some true labels are known against those. *Zero-based skill* repeats it, each time against the
+# majority of the weighted votes, with smaller steps as it goes on. Both are crowd-kit's methods;
+# its numbers come out with ``ties="first"``.
+
+
+ABOVE_CHANCE = 1e-5
+"""Zero-based skill starts so far above 1 / classes."""
+
+
+def wawa(evidence: Evidence, *, rng: np.random.Generator, ties: str) -> Fit:
+    """Shares of votes weighted by agreement with the majority, or with what is known to be true.
+
+    Quality is that agreement. Known labels judge people and stay what people say of the items.
+    """
+    pick = winners_by(evidence, ties, rng)
+
+    def skills(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        if evidence.gold is not None:
+            return _accuracy(evidence)
+        return agreement_with(pick(evidence.table(weight)), evidence)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _weighted_shares(evidence, skills(weight), weight)
+
+    once = evidence.each_person_once()
+    return Fit(refit(once), bootstrap(refit, evidence.people), quality=skills(once))
+
+
+def zero_based_skill(
+    evidence: Evidence,
+    *,
+    rng: np.random.Generator,
+    rounds: int,
+    rate: float,
+    rate_rounds: int,
+    rate_factor: float,
+    ties: str,
+) -> Fit:
+    """Shares of votes weighted by skill; quality is that skill.
+
+    In each of the ``rounds`` a skill moves by ``rate`` of its way to the agreement with the
+    majority of the votes that it weighted; every ``rate_rounds`` rounds the rate is multiplied by
+    ``rate_factor``.
+    """
+    pick = winners_by(evidence, ties, rng)
+
+    def skills(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        skill = np.full(evidence.people, 1 / len(evidence.classes) + ABOVE_CHANCE)
+        step = rate
+        for turn in range(1, rounds + 1):
+            if turn % rate_rounds == 0:
+                step *= rate_factor
+            most = pick(_weighted_shares(evidence, skill, weight))
+            skill = skill + step * (agreement_with(most, evidence) - skill)
+        return skill
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _weighted_shares(evidence, skills(weight), weight)
+
+    once = evidence.each_person_once()
+    return Fit(refit(once), bootstrap(refit, evidence.people), quality=skills(once))
+
+
+def _weighted_shares(
+    evidence: Evidence, skill: NDArray[np.float64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Shares of the weighted votes; of the plain ones where nobody has any skill."""
+    table = evidence.table(skill * weight)
+    silent = ~(table.sum(axis=1) > 0)
+    if silent.any():
+        table[silent] = evidence.table(weight)[silent]
+    return normalise_rows(table)
+
+
+def _accuracy(evidence: Evidence) -> NDArray[np.float64]:
+    """The share of each person's votes about items with a known label that is right."""
+    assert evidence.gold is not None
+    truth = np.full(len(evidence.items), -1)
+    truth[evidence.gold[0]] = evidence.gold[1]
+    counted = evidence.mass * (truth[evidence.item] >= 0)
+    tried = sum_by(evidence.person, counted, evidence.people)
+    if not tried.all():
+        name = evidence.annotators[int(np.flatnonzero(tried == 0)[0])]
+        raise DataError(
+            f"{name!r} judged no item with a known label, and so cannot be weighted by it. Leave "
+            "the known labels out, or use an aggregator that models people, such as 'dawid-skene'."
+        )
+    right = counted * (truth[evidence.item] == evidence.label)
+    return sum_by(evidence.person, right, evidence.people) / tried

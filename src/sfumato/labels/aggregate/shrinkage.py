@@ -16,8 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import betainc
 
 from sfumato.labels.aggregate.evidence import Evidence
-from sfumato.labels.aggregate.posterior import posterior_of
-from sfumato.labels.aggregate.result import Fit, ProbabilityIntervals
+from sfumato.labels.aggregate.result import Fit, ProbabilityIntervals, posterior_of
 from sfumato.labels.aggregate.shares import normalise_rows
 from sfumato.provenance import Setting
 

@@ -7,7 +7,7 @@ the answer states too little for a distribution.
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.judgments.statements import Statements, top_choice
+from sfumato.judgments.question import Statements, top_choice
 
 
 def votes(stated: Statements) -> NDArray[np.float64]:

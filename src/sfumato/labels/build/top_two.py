@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.judgments.statements import Statements
+from sfumato.judgments.question import Statements
 
 Rule = Literal["consistent", "released"]
 

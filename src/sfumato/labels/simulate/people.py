@@ -14,8 +14,7 @@ from scipy.special import ndtr
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, Comparisons
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import ask
-from sfumato.judgments.statements import top_choice
+from sfumato.judgments.question import ask, top_choice
 from sfumato.labels.build import codes
 from sfumato.labels.labelset import NOT_RECORDED, SUM_TOLERANCE, LabelSet
 from sfumato.labels.simulate.crowd import (

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.judgments import Judgments
-from sfumato.judgments.question import ask
-from sfumato.judgments.statements import Statements, top_choice
+from sfumato.judgments.question import Statements, ask, top_choice
 from sfumato.labels.build import codes
 from sfumato.labels.build.distances import ORDERED, ClassDistances
 from sfumato.labels.build.top_two import Rule

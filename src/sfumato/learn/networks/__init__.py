@@ -145,7 +145,8 @@ DIGIT: ImageShape = (28, 28, 1)
 
 def _build(model: str, classes: int, image_shape: ImageShape, **settings: Any) -> Network:
     """The network that a function of ``models`` makes."""
-    return load_name(f"sfumato.learn.networks.models:{model}")(classes, image_shape, **settings)
+    models = load_name("sfumato.learn.networks.models:MODELS")
+    return models[model](classes, image_shape, **settings)
 
 
 NETWORKS: dict[str, NetworkKind] = {

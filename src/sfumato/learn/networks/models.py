@@ -622,3 +622,27 @@ def _shake_path(channels_in: int, channels_out: int, stride: int) -> nn.Sequenti
         conv3x3(channels_out, channels_out),
         nn.BatchNorm2d(channels_out),
     )
+
+
+MODELS = {
+    model.__name__: model
+    for model in (
+        logistic,
+        ffn,
+        lenet,
+        vgg_15,
+        resnet,
+        wide_resnet,
+        preact_164,
+        resnext_29,
+        densenet_bc_100,
+        pyramidnet_110_270,
+        shake_shake_26,
+        resnet_34a,
+        resnet_50,
+        vgg_11,
+        preact_resnet,
+        cnn,
+    )
+}
+"""What can be built, by name; ``NETWORKS`` says with which settings."""

@@ -2,13 +2,11 @@
 
 from sfumato.studies.data import Measure
 from sfumato.studies.measures.doubt import correlations, doubt, entropies
-from sfumato.studies.measures.duplicates import duplicates
 from sfumato.studies.measures.dynamics import convergence, data_maps
-from sfumato.studies.measures.interest import items_of_interest
-from sfumato.studies.measures.judges import judges
+from sfumato.studies.measures.interest import duplicates, items_of_interest
 from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
-from sfumato.studies.measures.rescore import rescore
+from sfumato.studies.measures.rescore import judges, rescore
 from sfumato.studies.measures.trained import (
     arms,
     constant,
@@ -23,7 +21,7 @@ from sfumato.studies.measures.trained import (
     tracking,
     wins,
 )
-from sfumato.studies.measures.worlds import worlds
+from sfumato.studies.worlds import worlds
 
 __all__ = ["MEASURES"]
 

@@ -31,10 +31,18 @@ from sfumato.names import sorted_names
 from sfumato.provenance import is_simulated
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import bootstrap_interval
-from sfumato.studies.arms import target_of
-from sfumato.studies.data import ORIGINAL, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.trials import blank_row, share_row, shared_items
+from sfumato.studies.data import (
+    ORIGINAL,
+    Findings,
+    Predictions,
+    StudyData,
+    TrainingRun,
+    blank_row,
+    share_row,
+    shared_items,
+)
 from sfumato.studies.study import Arm
+from sfumato.studies.trainings import target_of
 
 PerItem = NDArray[np.float64]  # (items,), NaN where unknown
 

@@ -31,10 +31,14 @@ from sfumato.stats import (
     share_interval,
     spearman_of_codes,
 )
-from sfumato.studies.data import WATCHED, Findings, Predictions, StudyData, TrainingRun
-from sfumato.studies.measures.trials import (
+from sfumato.studies.data import (
     LEARNT_SOFT,
     LEARNT_VOTE,
+    WATCHED,
+    Findings,
+    Predictions,
+    StudyData,
+    TrainingRun,
     apart_row,
     blank_row,
     mean_row,

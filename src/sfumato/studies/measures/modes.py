@@ -17,11 +17,15 @@ from sfumato.evaluation.mode_shift import ModeShift
 from sfumato.labels.labelset import LabelSet
 from sfumato.scores import Estimate, with_interval
 from sfumato.stats import bootstrap_interval, item_influence, table_by_item, two_way_t
-from sfumato.studies.data import ORIGINAL, PEOPLE, Findings, Predictions, StudyData
-from sfumato.studies.measures.trials import (
+from sfumato.studies.data import (
     LEARNT_ORIGINAL,
     LEARNT_SOFT,
     LEARNT_VOTE,
+    ORIGINAL,
+    PEOPLE,
+    Findings,
+    Predictions,
+    StudyData,
     apart_row,
     beliefs_by_seed,
     blank_row,

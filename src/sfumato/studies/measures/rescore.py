@@ -1,6 +1,9 @@
-"""Turn stored beliefs of networks into how close each is to people, and paired differences."""
+"""Turn stored beliefs and judges into how close they are to people, and worth how many people."""
+
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.evaluation.cartography import bars, same_top_other_rest
@@ -9,6 +12,7 @@ from sfumato.evaluation.score import ensemble, score_model
 from sfumato.evaluation.trials import class_oracle_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import strata_of
+from sfumato.labels.worth import worth
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import paired_items
 from sfumato.studies.cifar_sources import BEST, CLOSEST
@@ -110,3 +114,23 @@ def _differences(data: StudyData, models: dict[str, LabelSet]) -> list[Estimate]
         *(apart("accuracy", right[BEST] - right[n], (BEST, ANOTHER), n, original) for n in others),
         *(apart(close, fit[BEST] - fit[n], (BEST, THREE), n, people) for n in CLOSEST),
     ]
+
+
+# What judges are worth in people, on every set that people and judges spoke about.
+
+
+def judges(data: StudyData, predictions: Predictions) -> Findings:
+    """The worth of every judge alone, beside a person and together, with the usual numbers."""
+    rows: list[Estimate] = []
+    tables: dict[str, list[pl.DataFrame]] = {"worths": [], "scales": [], "usual": []}
+    for name, judged in data.judged.items():
+        found = worth(
+            judged.people, judged.judges, epsilon=judged.epsilon, most=judged.most,
+            clusters=judged.clusters, resamples=data.study.draws, seed=data.study.seed,
+        )  # fmt: skip
+        rows += [replace(row, part=name) for row in found.estimates]
+        parts = {"worths": found.table, "scales": found.people, "usual": found.usual}
+        for kind, table in parts.items():
+            told = table.insert_column(0, pl.lit(name).alias("set"))
+            tables[kind].append(told.with_columns(over=pl.lit(found.over)))
+    return Findings(rows, {kind: pl.concat(parts) for kind, parts in tables.items() if parts})

@@ -38,7 +38,6 @@ from sfumato.labels.signals import (
 )
 from sfumato.provenance import is_simulated, to_json
 from sfumato.scores import Estimate, metric_words, source_text, with_interval
-from sfumato.studies.arms import arm_words
 from sfumato.studies.data import (
     CLEAN,
     ORIGINAL,
@@ -48,18 +47,16 @@ from sfumato.studies.data import (
     StudyData,
     Target,
     TrainingRun,
-    conditions,
-)
-from sfumato.studies.measures.trials import (
     Venue,
     arm_trials,
+    conditions,
     every_pair,
     pairs,
     venues,
     whole_seeds,
 )
 from sfumato.studies.study import Study
-from sfumato.studies.trainings import first_targets
+from sfumato.studies.trainings import arm_words, first_targets
 
 SPOILT = ("accuracy", "cross_entropy")
 """What is measured of attacked and corrupted items."""

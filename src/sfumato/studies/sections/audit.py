@@ -18,14 +18,12 @@ from sfumato.reporting.figures import scores as score_figures
 from sfumato.reporting.page import Block, Section, Table, Text
 from sfumato.reporting.text import Finding, count, interval, mode_shift, number, signed_number
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.data import PEOPLE
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE, PEOPLE, RunFolder
 from sfumato.studies.measures.doubt import TOP, TOP_SHARE
-from sfumato.studies.measures.duplicates import LEARNT
 from sfumato.studies.measures.dynamics import SIGNALS
+from sfumato.studies.measures.interest import LEARNT
 from sfumato.studies.measures.modes import STEPS
 from sfumato.studies.measures.trained import ATTACKED
-from sfumato.studies.measures.trials import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl")

@@ -4,7 +4,7 @@ import polars as pl
 
 from sfumato.labels.worth.result import BEST, NOBODY, TOGETHER, worth_words
 from sfumato.reporting.page import Section, Table
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 
 SCALE_TEXT = """\
 What is lost on the next person's answer, in nats, if so many other people's answers about the \

@@ -18,7 +18,7 @@ from sfumato.reporting.page import Block, Section, Table
 from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, metric_words
 from sfumato.studies.cifar_sources import LATER, THESIS
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.mixed_answers import (
     ALL,
     AMBIGUOUS,

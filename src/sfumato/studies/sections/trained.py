@@ -14,12 +14,10 @@ from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Origin, Section, Table, score_table
 from sfumato.reporting.text import BOTH, condition_words, number, with_ends
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import JudgedClaim, found_text
-from sfumato.studies.data import ORIGINAL, PEOPLE
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.claims import JudgedClaim, counts_text, found_text
+from sfumato.studies.data import ORIGINAL, PEOPLE, RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.study import Arm, StudyCurve
-from sfumato.studies.verdicts import counts_text
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
 TABLED = (*DRAWN, "kl", "brier")

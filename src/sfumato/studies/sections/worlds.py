@@ -13,7 +13,7 @@ from sfumato.reporting.figures import worlds as figures
 from sfumato.reporting.page import Block, Section, Table
 from sfumato.reporting.text import count, interval, number
 from sfumato.scores import Estimate, metric_words
-from sfumato.studies.folder import RunFolder
+from sfumato.studies.data import RunFolder
 from sfumato.studies.study import Subject, Worlds
 
 CAUTION = (
