@@ -104,6 +104,8 @@ STUDY_NAME = "{study}"
 """What stands for the name of each study in the address of a database."""
 LOGS = {"text": "outages, as text", "json": "outages and requests, as JSON lines"}
 DOUBTS = {"entropy": "of labels or beliefs", "disagreement": "between members of an ensemble"}
+REFUSAL_SECONDS = 0.5
+"""How long strangers wait to hear that they are too many."""
 MANY_LINKS = 20
 """Fewer places than this have their links printed when the study is served."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -640,7 +642,9 @@ def make_served_app() -> Any:
             database=wanted["database"] and _address_of(wanted["database"], Path(folder)),
             webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
             metrics_key=os.environ.get(wanted["metrics_key_env"]) or None,
-            limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
+            limits=Limits(
+                entries_per_minute=wanted["entries_per_minute"], refusal_delay=REFUSAL_SECONDS
+            ),
             admin_key=None if admins else os.environ[wanted["admin_key_env"]],
             admins=admins,
         )

@@ -106,9 +106,8 @@ async def give_consent(service: Service, request: Request) -> Response:
 async def let_in(service: Service, request: Request) -> Response:
     """Begin or resume a session."""
     host = request.client.host if request.client is not None else ""
-    service.throttle.entries.take(
-        address_key(host), "Many people enter from your address; please wait a minute."
-    )
+    sentence = "Many people enter from your address; please wait a minute."
+    await service.throttle.take(service.throttle.entries, address_key(host), sentence)
     given = await read_model(request, EnterGiven)
     if service.board.halted:
         raise CollectionClosed("This study is paused.", reason="halted")
@@ -130,27 +129,27 @@ async def let_in(service: Service, request: Request) -> Response:
 
 async def give_screen(service: Service, request: Request) -> Response:
     """What to show now."""
-    token = _known_token(service, request, service.throttle.calls)
+    token = await _known_token(service, request, service.throttle.calls)
     return screen_reply(service, await _ask(service, commands.screen, token))
 
 
 async def take_answer(service: Service, request: Request) -> Response:
     """Store an answer and give the next screen: the call that everything is built around."""
-    token = _known_token(service, request, service.throttle.answers)
+    token = await _known_token(service, request, service.throttle.answers)
     given = await read_model(request, AnswerGiven)
     return screen_reply(service, await _ask(service, commands.answer, token, given=given))
 
 
 async def leave_stage(service: Service, request: Request) -> Response:
     """Leave a stage before or after the trials."""
-    token = _known_token(service, request, service.throttle.calls)
+    token = await _known_token(service, request, service.throttle.calls)
     given = await read_model(request, ProceedGiven)
     return screen_reply(service, await _ask(service, commands.leave_stage, token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:
     """Show the trial before this one again."""
-    token = _known_token(service, request, service.throttle.calls)
+    token = await _known_token(service, request, service.throttle.calls)
     given = await read_model(request, BackGiven)
     return screen_reply(service, await _ask(service, commands.back, token, given=given))
 
@@ -166,12 +165,12 @@ def screen_reply(service: Service, shown: Screen) -> Response:
     return reply
 
 
-def _known_token(service: Service, request: Request, rate: Buckets) -> str:
+async def _known_token(service: Service, request: Request, rate: Buckets) -> str:
     """The token of a request within its rate, and within that of strangers of its address."""
     token = token_of(request)
     if token not in service.throttle.known:
         host = request.client.host if request.client is not None else ""
-        service.throttle.strangers.take(address_key(host), SLOWER)
+        await service.throttle.take(service.throttle.strangers, address_key(host), SLOWER)
     rate.take(token, SLOWER)
     return token
 

@@ -3,6 +3,7 @@
 Rates are counted in each process for itself (S11).
 """
 
+import asyncio
 import ipaddress
 import logging
 import time
@@ -24,6 +25,8 @@ from sfumato.errors import DataError
 
 REMEMBERED = 100_000
 """Keys at most; forged tokens and addresses must not fill the memory."""
+MOST_DELAYED = 500
+"""Replies that are held back at a time; more would keep connections from others."""
 ROUNDING = 1e-6
 """Seconds; a clock that counts from 1970 is no finer."""
 
@@ -44,6 +47,8 @@ class Limits:
     """Tokens from one address that this process has not seen to be right: forged ones, or those of
     sessions that began before it started."""
     stranger_burst: int = 60
+    refusal_delay: float = 0.0
+    """Seconds before an address that is over its rate of strangers or entries is told so."""
 
 
 class Buckets:
@@ -86,8 +91,26 @@ class Throttle:
     calls: Buckets
     entries: Buckets
     strangers: Buckets
+    delay: float = 0.0
+    """Seconds before somebody unknown hears that there are too many: a flood then waits for itself,
+    and costs others nothing."""
     known: dict[str, None] = field(default_factory=dict)
     """Tokens that were right."""
+    _delayed: set[object] = field(default_factory=set)
+
+    async def take(self, buckets: Buckets, key: str, sentence: str) -> None:
+        """Count a request of somebody unknown; where it is too many, say so only after a while."""
+        try:
+            buckets.take(key, sentence)
+        except TooMany:
+            if self.delay and len(self._delayed) < MOST_DELAYED:
+                waiting = object()
+                self._delayed.add(waiting)
+                try:
+                    await asyncio.sleep(self.delay)
+                finally:
+                    self._delayed.discard(waiting)
+            raise
 
     def remember(self, token: str) -> None:
         """Let a token pass from now on; of very many, those seen first are forgotten."""
@@ -109,6 +132,7 @@ def make_throttle(limits: Limits, *, clock: Callable[[], float] = time.monotonic
         strangers=Buckets(
             per_second=limits.strangers_per_second, burst=limits.stranger_burst, clock=clock
         ),
+        delay=limits.refusal_delay,
     )
 
 
