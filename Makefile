@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-EXTRAS := learn,boost,tables,text,vision,onnx,elicit,cluster,report,docs
+EXTRAS := learn,boost,tables,text,vision,onnx,elicit,notebook,cluster,report,docs
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 .PHONY: help demo test check lint bench fuzz docs-check docs-update site clean

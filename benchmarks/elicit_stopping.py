@@ -15,8 +15,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from few_votes import Counts, Rows, divergence, draw, label_votes, sets
+from numpy.typing import NDArray
 from scipy.stats import beta
+
+import sfumato as sf
+from sfumato.data import load_texts
+from sfumato.labels.aggregate import aggregate
+from sfumato.labels.labelset import NOT_RECORDED
+from sfumato.labels.votes import Votes
+
+Counts = NDArray[np.int64]
+Rows = NDArray[np.float64]
 
 ROUND = 0.05
 """Share of the items that get a vote at a time."""
@@ -36,8 +45,19 @@ def main() -> None:
 
 
 def every_set(data: Path) -> Iterator[tuple[str, Counts]]:
-    for name, counts, _ in sets(data):
-        yield name, counts.astype(np.int64)
+    chaos = load_texts("chaosnli")
+    assert chaos.labels is not None
+    for part in ("snli", "mnli"):
+        items = [item for item in chaos.labels.items if chaos.split[item] == part]
+        counts = (chaos.labels.take(items).probs * 100).round().astype(np.int64)
+        yield f"ChaosNLI-{part.upper()}", counts
+    yield "CIFAR-10H", np.load(data / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
+    yield "FashionMNIST-H", np.load(data / "fashion_mnist_h" / "fmh-counts.npy").astype(np.int64)
+    crowd = sf.label(load_texts("dices", "crowdsourced").judgments, per_annotator=True)
+    assert crowd.votes is not None
+    counts = np.zeros((len(crowd.items), len(crowd.classes)), dtype=np.int64)
+    np.add.at(counts, (crowd.item, crowd.votes), 1)
+    yield "DICES-350", counts
     with np.load(data / "real_imagenet" / "raters_golden.npz") as stored:
         said = stored["tensor"]  # (people, questions, no | maybe | yes), one-hot
     yield "ReaL, complete", said.sum(axis=0).astype(np.int64)
@@ -72,6 +92,30 @@ def spend(
             break
         votes[some, [orders[item][size[item]] for item in some]] += 1
     return votes
+
+
+def draw(counts: Counts, votes: int | None, rng: np.random.Generator) -> Counts:
+    """So many votes of each item without replacement; None: half of them."""
+    return np.array(
+        [rng.multivariate_hypergeometric(row, votes or row.sum() // 2) for row in counts]
+    )
+
+
+def label_votes(counts: Counts, name: str) -> Rows:
+    item, label = np.nonzero(counts)
+    times = counts[item, label]
+    items = tuple(f"{row:06}" for row in range(len(counts)))
+    classes = tuple(f"{column:03}" for column in range(counts.shape[1]))
+    nobody = np.full(times.sum(), NOT_RECORDED)
+    votes = Votes(items, (), classes, np.repeat(item, times), nobody, np.repeat(label, times))
+    rng = np.random.default_rng(0)
+    return aggregate(votes, name, rng=rng).labels.probs
+
+
+def divergence(people: Counts, labels: Rows) -> Rows:
+    shares = people / people.sum(axis=1, keepdims=True)
+    logs = np.log(np.maximum(shares, 1e-300)) - np.log(np.maximum(labels, 1e-12))
+    return (shares * logs).sum(axis=1)
 
 
 def uniform(votes: Counts) -> Rows:

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +45,10 @@ def main() -> None:
 def _measure(given: argparse.Namespace, folder: Path) -> None:
     items = given.items or given.votes // 20
     people = max(given.votes // 1_000, 1_000)
-    votes = _write(folder, given.votes, items, people, given.classes)
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:
+        # here, its memory would be counted as that of every process that is started later
+        done = other.submit(_write, folder, given.votes, items, people, given.classes)
+        votes = done.result()
     print(
         f"{given.votes:,} simulated votes, {items:,} items, {people:,} people, "
         f"{given.classes:,} classes, {os.cpu_count()} cores"

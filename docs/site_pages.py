@@ -347,8 +347,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         page.meta["hide"] = WIDE[uri]
     if uri.startswith("results/") and uri != "results/README.md":
         page.meta["search"] = {"exclude": True}  # the claims are all on one page
-    elif uri.startswith(("start", "guides/", "concepts/")):
+    elif uri.startswith(("start", "guides/", "concepts/", "soft-targets", "walkthrough")):
         page.meta["search"] = {"boost": 2}
+    elif uri == "examples/index.md":
+        page.meta["search"] = {"boost": 0.3}  # a list of names, found by "not" for its notebooks
     if uri == "formulas.md":
         return re.sub(
             rf"^\| ({CODE.pattern}) \|",

@@ -31,6 +31,7 @@ HEAVY_ONLY_IN: dict[str, set[str]] = {
     "starlette": {"elicit", "viewing"},
     "uvicorn": {"elicit", "viewing"},
     "sqlalchemy": {"elicit"},
+    "anywidget": {"elicit"},
     "sklearn": {"data", "learn"},
     "lightgbm": {"learn"},
     "sentence_transformers": {"learn"},

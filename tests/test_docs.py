@@ -14,6 +14,7 @@ import io
 import os
 import re
 import runpy
+import socket
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -52,6 +53,8 @@ BLOCK = re.compile(
     rf"^(?:({re.escape(TRAINED)})\n)?```(console|python|pycon)\n(.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+PORT = re.compile(r"(?:(?<=--port )|(?<=127\.0\.0\.1:))\d{4,5}\b")
+"""A port that an example serves at; others are used when it is run."""
 NUMBER = re.compile(r" *\b\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 TOLD_IN_README = (
     (
@@ -300,11 +303,17 @@ def test_examples_run_and_print_what_the_page_shows(
         request.getfixturevalue("data_folder")
 
     names: dict[str, object] = {}
+    ports = {shown: free_port() for shown in PORT.findall(text)}
     for trained, kind, body in blocks:
         if kind == "python":
             exec(compile(body, page.name, "exec"), names)
             continue
-        printed = rerun(body, tmp_path) if kind == "console" else rerun_python(body, names)
+        if kind == "console":
+            printed = exchange(
+                rerun(exchange(body, ports), tmp_path), {v: k for k, v in ports.items()}
+            )
+        else:
+            printed = rerun_python(body, names)
         if UPDATE and not matches(body, printed):
             text = text.replace(body, printed)
         elif not UPDATE:
@@ -312,6 +321,18 @@ def test_examples_run_and_print_what_the_page_shows(
             assert same, f"{page.name} shows\n{body}\nbut it prints\n{printed}"
     if UPDATE:
         page.write_text(text, encoding="utf-8")
+
+
+def free_port() -> str:
+    """A port of this machine that nobody listens at: pages may be run side by side."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return str(held.getsockname()[1])
+
+
+def exchange(text: str, ports: dict[str, str]) -> str:
+    """The same text with other ports."""
+    return PORT.sub(lambda found: ports.get(found[0], found[0]), text)
 
 
 def rerun_python(body: str, names: dict[str, object]) -> str:

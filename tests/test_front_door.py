@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,14 @@ def test_every_public_type_shows_itself_in_one_line() -> None:
     assert repr(question).startswith("<Question: choose-one of 2,000 classes: class 0,")
     assert len(repr(question)) < 100
     assert repr(read_study("digits")) == "<Study digits (cpu): 6 arms, 3 networks, 6 seeds>"
+
+
+def test_dict_of_dicts_is_read_as_the_json_file_of_the_same_shape(tmp_path: Path) -> None:
+    said = {"7": {"ann": "cat", "bob": "dog"}, "8": {"ann": "cat", "bob": "cat"}}
+    (tmp_path / "said.json").write_text(json.dumps(said))
+
+    given = sf.read({7: {"ann": "cat", "bob": "dog"}, 8: {"ann": "cat", "bob": "cat"}})
+
+    stored = sf.read(tmp_path / "said.json")
+    assert given.table.equals(stored.table)
+    assert sf.label(said)["7"] == {"cat": 0.5, "dog": 0.5}

@@ -39,6 +39,8 @@ from sfumato.evaluation.coverage import SCORES
 from sfumato.evaluation.metrics import METRICS, metric_named
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
+from sfumato.evaluation.multilabel import MULTI_LABEL_METRICS, score_multi_labels
+from sfumato.evaluation.people import PERSON_METRICS, score_people
 from sfumato.evaluation.trials import SEED_TESTS, paired
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
@@ -61,11 +63,12 @@ from sfumato.judgments.question import ODDITIES, QUESTIONS, ask, question_from_j
 from sfumato.judgments.repairs import REPAIRS, repair_table
 from sfumato.labels import simulate as simulate_room
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
-from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
+from sfumato.labels.build import DEFAULT_RECIPE, EACH_CLASS, RECIPES, build, build_classes
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.check import CHECKS, check
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
+from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.labels.simulate import SIMULATORS, simulate
 from sfumato.labels.simulate.held_out import HOLD_OUT, HoldOut
 from sfumato.labels.simulate.top_two import HABITS, HabitsName
@@ -137,7 +140,8 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def random_labels(seed: int, items: tuple[str, ...] = ITEMS) -> LabelSet:
     probs = rng(seed).dirichlet((0.5,) * len(CLASSES), len(items))
-    return LabelSet(tuple(items), CLASSES, probs, provenance=(Step("make up"),))
+    steps = (Step("make up"),)
+    return LabelSet(tuple(items), CLASSES, probs, provenance=steps, values=(1, 2, 3))
 
 
 def answers_of(kind: str) -> list[Any]:
@@ -167,7 +171,20 @@ def answers_of(kind: str) -> list[Any]:
                 {"choice": "cat", "confidence": "definitely"},
                 {"choice": "dog", "confidence": "guessing"},
             ]
+        case "rating" | "number":
+            return [1, 2]
+        case "multi-label":
+            return [["cat"], {"cat": "unsure", "dog": "yes", "deer": "no"}]
+        case "three-point":
+            sure = dict.fromkeys(("lower", "best", "upper"), 100)
+            return [sure, {"lower": 20, "best": 40, "upper": 70}]
+        case "own-and-others":
+            return [{"own": "cat", "others": "cat"}, {"own": "dog", "others": {"dog": 30}}]
     raise AssertionError(f"no answers to a question of the kind {kind!r} are made up here")
+
+
+def classes_of(kind: str) -> tuple[str, ...]:
+    return CLASSES[: 2 if kind == "three-point" else None]
 
 
 def question_options(kind: str) -> dict[str, Any]:
@@ -183,7 +200,8 @@ def judged(kind: str, **columns: Any) -> Judgments:
         "answer": [said[0], said[1], said[1], said[1]],
         **columns,
     }
-    return Judgments(ask(kind, CLASSES, **question_options(kind)), pl.DataFrame(table))
+    question = ask(kind, classes_of(kind), **question_options(kind))
+    return Judgments(question, pl.DataFrame(table))
 
 
 def votes() -> CrowdLabels:
@@ -192,7 +210,8 @@ def votes() -> CrowdLabels:
     item, annotator = np.divmod(np.arange(len(ITEMS) * 6), 6)
     chosen = np.where(drawn.random(len(item)) < 0.8, item % 3, drawn.integers(3, size=len(item)))
     people = tuple(f"p{place}" for place in range(6))
-    return CrowdLabels(ITEMS, people, CLASSES, item, annotator, np.eye(3)[chosen])
+    rows = np.eye(3)[chosen]
+    return CrowdLabels(ITEMS, people, CLASSES, item, annotator, rows, values=(1, 2, 3))
 
 
 def readable(holds: str) -> Readable:
@@ -278,6 +297,10 @@ def recipe_law(name: str) -> None:
     assert recipe.kinds and set(recipe.kinds) <= QUESTIONS.keys()
     apart = ClassDistances(CLASSES, np.array([[0, 0.2, 0.7], [0.2, 0, 0.6], [0.7, 0.6, 0]]))
     for kind in recipe.kinds:
+        if name in EACH_CLASS:
+            each = build_classes(judged(kind), name).values()
+            assert all(np.allclose(one.crowd.probs.sum(axis=1), 1) for one in each)
+            continue
         crowd = build(
             judged(kind), name, distances=apart if "distances" in recipe.takes else None
         ).crowd
@@ -288,7 +311,8 @@ def recipe_law(name: str) -> None:
 
 def question_law(kind: str) -> None:
     """It can be asked, survives its file, and some recipe reads its answers."""
-    question = replace(ask(kind, CLASSES, **question_options(kind)), version="7", wording="Any?")
+    plain = ask(kind, classes_of(kind), **question_options(kind))
+    question = replace(plain, version="7", wording="Any?")
     assert question_from_json(question.to_json(), where="q") == question
     assert kind in RECIPES[DEFAULT_RECIPE[kind]].kinds
 
@@ -400,6 +424,27 @@ def metric_law(name: str) -> None:
         if scorer.per_item is not None:
             values = scorer.per_item(human, model)
             assert value == pytest.approx(float(np.nanmean(values)), nan_ok=True)
+
+
+def person_metric_law(name: str) -> None:
+    """Nothing to say of whoever knows each answer; within the range that its words state."""
+    crowd = votes()
+    found = score_people(
+        crowd, {"known": crowd, "any": random_labels(1)}, metrics=[name], rng=rng(), draws=10
+    )
+    value = {row.arm: row.value for row in found}
+    assert value["known"] == 0 < value["any"] <= metric_words(name).high
+
+
+def multi_label_metric_law(name: str) -> None:
+    """Least for people themselves; within the range that its words state."""
+    human, model = (
+        MultiLabelSet(ITEMS, CLASSES, rng(seed).random((len(ITEMS), 3))) for seed in (1, 2)
+    )
+    arms = {"people": human, "other": model}
+    found = score_multi_labels(human, arms, metrics=[name], rng=rng(), draws=10)
+    value = {row.arm: row.value for row in found}
+    assert 0 <= value["people"] <= value["other"] <= metric_words(name).high
 
 
 def words_law(name: str) -> None:
@@ -556,7 +601,8 @@ def preset_law(name: str) -> None:
     """A study can be made of it, with rules that there are."""
     preset = PRESETS[name]
     options: dict[str, Any] = {"subset": ["cat", "dog"]} if preset.form == "top-class" else {}
-    classes = () if preset.form in ("pairs", "triplets") else CLASSES
+    bare = preset.form in ("pairs", "triplets", "preference")
+    classes = () if bare else classes_of(preset.form)
     study = preset_study(name, classes, options=options)
     assert (study.preset, study.form) == (name, preset.form)
     assert set(preset.rules) <= RULES.keys()
@@ -706,6 +752,22 @@ REGISTRIES: dict[str, Registry] = {
     ),
     "published recipe": Registry(PUBLISHED, published_law, published_recipe),
     "published mixing": Registry(MIXINGS, mixing_law, published_mixing),
+    "metric of single answers": Registry(
+        PERSON_METRICS,
+        person_metric_law,
+        lambda name: score_people(votes(), {}, metrics=[name], rng=rng()),
+        None,
+        lambda entry: [(entry, ("said", "expected", "values"))],
+    ),
+    "metric of several labels": Registry(
+        MULTI_LABEL_METRICS,
+        multi_label_metric_law,
+        lambda name: score_multi_labels(
+            MultiLabelSet(("a",), ("b",), np.ones((1, 1))), {}, metrics=[name], rng=rng()
+        ),
+        None,
+        lambda entry: [(entry, ("p", "q"))],
+    ),
     "metric": Registry(
         METRICS,
         metric_law,

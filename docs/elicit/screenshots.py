@@ -205,6 +205,15 @@ def _keys(study: Path, form: str) -> Keys:
         "yes-no-unsure": lambda: [
             "y" if name == first else "u" if name == second else "n" for name in classes[:-2]
         ],
+        "likely-set": lambda: [key(first), key(second)],
+        "ranking": lambda: [key(first), key(second), key(others[0])],
+        "confidence": lambda: [key(first), "p"],
+        "rating": lambda: [key(first)],
+        "number": lambda: ["ArrowRight", "PageUp"],
+        "multi-label": lambda: ["y" if name == first else "n" for name in classes[:-3]],
+        "three-point": lambda: ["1", "PageDown", "2", "ArrowRight", "3", *["PageUp"] * 2],
+        "own-and-others": lambda: [key(first), *[key(first)] * 12, *[key(second)] * 4],
+        "preference": list,
         "pairs": lambda: ["4"],
         "triplets": list,
         "mix": lambda: ["1", *["PageDown"] * 2, "2", *["PageUp"] * 2],

@@ -13,6 +13,7 @@ command ``sfumato`` does the same with the same names.
 _NAMES = {
     # what one does
     "aggregate": "sfumato.labels.verbs:aggregate",
+    "ask": "sfumato.elicit.notebook:ask",
     "audit": "sfumato.studies.run:audit",
     "check": "sfumato.labels.check:check",
     "compare": "sfumato.evaluation.models:compare",
@@ -42,6 +43,7 @@ _NAMES = {
     "Judgments": "sfumato.judgments.judgments:Judgments",
     "LabelSet": "sfumato.labels.labelset:LabelSet",
     "Model": "sfumato.learn.model:Model",
+    "MultiLabelSet": "sfumato.labels.multilabel:MultiLabelSet",
     "Question": "sfumato.judgments.question:Question",
     "Run": "sfumato.studies.run:Run",
     "SoftCrossEntropy": "sfumato.learn.soft_torch:SoftCrossEntropy",

@@ -1,6 +1,7 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
 from sfumato.data import load_set as load
+from sfumato.elicit.notebook import ask as ask
 from sfumato.errors import DataError as DataError
 from sfumato.errors import MissingPackage as MissingPackage
 from sfumato.errors import SfumatoError as SfumatoError
@@ -17,6 +18,7 @@ from sfumato.judgments.question import Question as Question
 from sfumato.labels.check import check as check
 from sfumato.labels.labelset import CrowdLabels as CrowdLabels
 from sfumato.labels.labelset import LabelSet as LabelSet
+from sfumato.labels.multilabel import MultiLabelSet as MultiLabelSet
 from sfumato.labels.verbs import aggregate as aggregate
 from sfumato.labels.verbs import describe as describe
 from sfumato.labels.verbs import label as label
@@ -50,6 +52,7 @@ __all__ = [
     "LabelSet",
     "MissingPackage",
     "Model",
+    "MultiLabelSet",
     "Question",
     "Run",
     "SfumatoError",
@@ -60,6 +63,7 @@ __all__ = [
     "Worth",
     "__version__",
     "aggregate",
+    "ask",
     "audit",
     "check",
     "compare",

@@ -2,6 +2,7 @@
 
     SfumatoError
     ├── DataError        what was read or passed in is wrong: names the place and the remedy
+    │   └── MissingDataset   a known dataset is not there: names it
     ├── UnknownName      a recipe, format, question … that does not exist: suggests the nearest
     └── MissingPackage   an optional package is needed: gives the install line
 
@@ -27,6 +28,8 @@ EXTRAS: dict[str, str] = {
     "psycopg": "elicit",
     "argon2": "elicit",
     "itsdangerous": "elicit",
+    "anywidget": "notebook",
+    "traitlets": "notebook",
     "lightgbm": "boost",
     "xgboost": "boost",
     "pandas": "tables",
@@ -60,6 +63,17 @@ class SfumatoError(Exception):
 
 class DataError(SfumatoError):
     """What was read or passed in is wrong."""
+
+
+class MissingDataset(DataError):
+    """A dataset, or a file of it, is not in the folder of datasets."""
+
+    def __init__(self, what: str, dataset: str) -> None:
+        super().__init__(
+            f"{what}: the dataset {dataset!r} is to be fetched or made first. SFUMATO_DATA names "
+            "the folder of datasets."
+        )
+        self.dataset = dataset
 
 
 class UnknownName(SfumatoError):

@@ -6,7 +6,7 @@ Neither needs pyarrow.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -82,6 +82,19 @@ def _column(values: pl.Series) -> Any:
     if values.dtype.is_numeric():
         return values.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
     return values.to_list()
+
+
+def is_nested(source: object) -> TypeGuard[Mapping[Any, Mapping[Any, Any]]]:
+    """Whether it is a dict of dicts, such as ``{item: {person: answer}}``.
+
+    >>> is_nested({"a": {"ann": "cat"}}), is_nested({"a": ["cat"]}), is_nested({})
+    (True, False, False)
+    """
+    return (
+        isinstance(source, Mapping)
+        and len(source) > 0
+        and all(isinstance(inner, Mapping) for inner in source.values())
+    )
 
 
 def _library(source: object) -> str:

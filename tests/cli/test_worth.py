@@ -93,7 +93,7 @@ def test_tables_and_files_are_written(run: Run) -> None:
     assert pl.read_csv("needs.csv").columns == ["item", "gain", "expected", "answers"]
     assert set(pl.read_parquet("worth.parquet")["metric"]) >= {"worth", "log_loss"}
     page = Path("worth.html").read_text()
-    assert "What is a judge worth?" in page
+    assert "How many people is a judge worth?" in page
     assert "p0" in done.out  # annotators one by one
 
 

@@ -193,5 +193,5 @@ def test_archive_without_a_batch_says_which(tmp_path: Path) -> None:
 
 
 def test_without_an_archive_the_remedy_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"`sfumato data get cifar10-official`"):
+    with pytest.raises(DataError, match=r"the dataset 'cifar10-official'"):
         load("cifar10-official", "train", tmp_path)

@@ -129,5 +129,5 @@ def test_truncated_and_missing_files_are_named(tmp_path: Path) -> None:
         load("soft-digits", folder=tmp_path)
 
     path.unlink()
-    with pytest.raises(DataError, match=r"`sfumato data get soft-digits`"):
+    with pytest.raises(DataError, match=r"the dataset 'soft-digits'"):
         load("soft-digits", folder=tmp_path)

@@ -112,5 +112,5 @@ def test_damaged_archive_and_missing_members_are_named(tmp_path: Path) -> None:
 
 
 def test_nothing_here_gets_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"`sfumato data get cifar10c`"):
+    with pytest.raises(DataError, match=r"the dataset 'cifar10c'"):
         load("cifar10c", "fog", tmp_path, severity=1)

@@ -108,7 +108,7 @@ def test_damaged_archive_is_named(tmp_path: Path) -> None:
 
 
 def test_missing_archive_gets_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"test\.zip is missing\. `sfumato data get cifar10`"):
+    with pytest.raises(DataError, match=r"test\.zip is missing: the dataset 'cifar10'"):
         load("cifar10", "test", tmp_path)
 
 

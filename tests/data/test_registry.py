@@ -657,7 +657,7 @@ def test_a_missing_file_is_asked_for_with_its_remedy(tmp_path: Path) -> None:
     dataset = toys(RemoteFile(path="toys/a.csv", size=1, sha256="0", made="by hand."))
     place = re.escape(str(tmp_path / "toys" / "a.csv"))
 
-    with pytest.raises(DataError, match=f"{place} is missing. `sfumato data get toys` fetches it"):
+    with pytest.raises(DataError, match=f"{place} is missing: the dataset 'toys'"):
         dataset.locate("a.csv", tmp_path)
     with pytest.raises(UnknownName, match=r"No file of toys is called 'b\.csv'"):
         dataset.locate("b.csv", tmp_path)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from sfumato.data import load_set, load_texts
@@ -13,6 +14,7 @@ from sfumato.items.load import load_items
 from sfumato.judgments.formats import read
 from sfumato.labels.build import build
 from sfumato.labels.labelset import align
+from sfumato.labels.verbs import label
 
 ROUNDING = {
     ("lewidi-2023", "HS-Brexit"): 0.005,
@@ -33,6 +35,7 @@ def test_published_labels_follow_from_the_answers(
 
     human, ours = align(found.labels, build(found.judgments, "votes").crowd.mean())
 
+    assert human.values == ours.values == found.judgments.question.values
     assert np.abs(human.probs - ours.probs).max() <= ROUNDING[name, part]
 
 
@@ -42,6 +45,12 @@ def test_published_shares_of_variation_are_those_who_found_a_class_right(data_fo
     sets: dict[str, list[set[str]]] = {}
     for item, answer in found.judgments.table.select("item", "answer").iter_rows():
         sets.setdefault(item, []).append(set(json.loads(answer)))
+
+    assert found.judgments.question.kind == "multi-label"
+    ours, published = label(found.judgments, "per-class"), found.labels_by_class
+    assert published is not None
+    both = ours.take(published.items, published.classes)
+    assert np.abs(both.probs - published.probs).max() <= 0.005
 
     checked = 0
     for split in ("train", "dev", "test"):
@@ -117,6 +126,35 @@ def test_outcomes_and_former_labels_are_kept(data_folder: Path) -> None:
 
     assert claims.original is not None and len(claims.original) == 25
     assert pairs.original is not None and pairs.original.classes == pairs.judgments.question.classes
+
+
+def test_ratings_know_their_scale_and_reasons_stand_beside_answers(data_folder: Path) -> None:
+    pairs = load_texts("lewidi-2025", "Paraphrase", data_folder).judgments
+    stars = load_texts("judges", "cebab_stars", data_folder).judgments
+
+    assert pairs.question.values == tuple(range(-5, 6))
+    assert stars.question.values == (1, 2, 3, 4, 5)
+    assert pairs.table["note"].null_count() < 20
+
+
+def test_experts_say_how_sure_they_are(data_folder: Path) -> None:
+    """Plain means of best guesses (ArMean) and of PERT means; both beat a coin in round 2."""
+    claims = load_texts("aggrecat", "round_2", data_folder)
+    assert claims.original is not None
+    raw = pl.read_csv(data_folder / "aggrecat" / "ratings.csv").filter(
+        round="round_2", element="three_point_best"
+    )
+    expected = raw.group_by(pl.col("paper_id").cast(pl.String)).agg(pl.col("value").mean() / 100)
+    plain = dict(expected.iter_rows())
+
+    best = label(claims.judgments, "best-guess")
+    pert = label(claims.judgments)
+
+    assert {item: one["replicates"] for item, one in best} == pytest.approx(plain)
+    happened = claims.original.take(best.items).probs[:, 0]
+    for labels in (best, pert):
+        assert ((labels.probs[:, 0] - happened) ** 2).mean() < 0.25
+        assert ((labels.probs[:, 0] > 0.5) == happened).mean() > 0.6
 
 
 def test_several_parts_must_be_told_apart_and_pictures_are_no_texts(data_folder: Path) -> None:

@@ -33,7 +33,7 @@ CLASSES = ("cat", "dog", "deer", "horse")
 
 @pytest.fixture
 def study() -> ElicitStudy:
-    """Six trials of choosing one of four classes, three people an item."""
+    """Six trials of choosing one of four classes, three people per item."""
     return make_study()
 
 
@@ -55,7 +55,7 @@ def make_study(**changes: Any) -> ElicitStudy:
         "layout": {"trials_per_person": 6},
         **changes,
     }
-    if settings["form"] in ("pairs", "triplets"):
+    if settings["form"] in ("pairs", "triplets", "preference"):
         settings["classes"] = ()
     return ElicitStudy(**settings)
 
@@ -63,7 +63,7 @@ def make_study(**changes: Any) -> ElicitStudy:
 def stimuli_of(
     study: ElicitStudy, items: int, *, checks: int = 0, practice: int = 0, batches: int = 0
 ) -> list[Stimulus]:
-    images = {"pairs": 2, "triplets": 3}.get(study.form, 1)
+    images = {"pairs": 2, "preference": 2, "triplets": 3}.get(study.form, 1)
     by_form: dict[str, dict[str, Any]] = {
         "typicality": {"class": "cat"},
         "mix": {"classes": ["cat", "dog"]},

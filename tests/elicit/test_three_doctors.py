@@ -129,8 +129,9 @@ def _as_shown(path: Path) -> Image.Image:
 def test_from_a_folder_to_the_agreement_of_three_doctors(tmp_path: Path) -> None:
     a_folder(tmp_path)
     begun = time.monotonic()
-    new = "elicit new doctors --images scans --classes classes.txt --question distribution"
-    with running(tmp_path, *new.split(), "--experts", "3", "--then", "preview") as (port, _):
+    new = ["elicit", "new", "doctors", "--images", "scans", "--classes", "classes.txt"]
+    new += ["--question", "distribution", "--experts", "3"]
+    with running(tmp_path, *new, "--then", "preview") as (port, _):
         assert "Preview" in httpx.get(f"http://127.0.0.1:{port}/").text
     with running(tmp_path, "elicit", "serve", "doctors") as (port, said):
         assert time.monotonic() - begun < 60

@@ -119,6 +119,13 @@ def test_order_of_rows_changes_nothing_and_numbers_are_reproducible() -> None:
     assert other.threshold == first.threshold
 
 
+def test_columns_go_by_name_not_by_place() -> None:
+    human, model = made_up(200)
+    turned = LabelSet(model.items, model.classes[::-1], model.probs[:, ::-1])
+
+    assert cover(human, turned).to_json() == cover(human, model).to_json()
+
+
 def test_coverage_is_told_by_stratum_group_and_size() -> None:
     people, model = made_up(300)
     groups = {item: "even" if int(item) % 2 == 0 else "odd" for item in people.items}

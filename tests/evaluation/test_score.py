@@ -21,7 +21,7 @@ NOBODY = np.random.default_rng(99)
 
 
 def people(n_items: int = 60, seed: int = 0) -> LabelSet:
-    """Shares of five votes an item; about a third of the items is unanimous."""
+    """Shares of five votes per item; about a third of the items is unanimous."""
     rng = np.random.default_rng(seed)
     beliefs = rng.dirichlet([0.5, 0.3, 0.2], size=n_items)
     votes = rng.multinomial(5, beliefs)

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.stats import ttest_1samp
 
+from sfumato import stats
 from sfumato.errors import DataError
+from sfumato.evaluation import trials
 from sfumato.evaluation.score import join
 from sfumato.evaluation.trials import (
     ArmTrials,
@@ -71,6 +73,46 @@ def test_means_and_others_are_drawn_around_their_values() -> None:
             assert column.mean() == pytest.approx(value_of(each, places), abs=column.std())
 
 
+def many() -> tuple[LabelSet, LabelSet]:
+    """Labels of six votes and a model that is somewhat like them."""
+    random = np.random.default_rng(3)
+    items = tuple(map(str, range(4000)))
+    truth = random.dirichlet(np.full(4, 0.5), size=len(items))
+    belief = 0.6 * truth + 0.4 * random.dirichlet(np.full(4, 0.5), size=len(items))
+    votes = random.multinomial(6, truth) / 6
+    return LabelSet(items, tuple("wxyz"), votes), LabelSet(items, tuple("wxyz"), belief)
+
+
+def test_groups_of_many_items_vary_as_the_items_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, places = measure(*many()), np.arange(4000)
+    one_by_one = draw(measured, places, rng=np.random.default_rng(4), draws=2500)
+
+    for module in (trials, stats):
+        monkeypatch.setattr(module, "MANY_ROWS", 3000)
+    grouped = draw(measured, places, rng=np.random.default_rng(5), draws=2500)
+
+    for each, single, column in zip(measured, one_by_one, grouped, strict=True):
+        assert len(column) == len(single)
+        assert column.std() == pytest.approx(single.std(), rel=0.12), each.metric
+        assert column.mean() == pytest.approx(single.mean(), abs=0.3 * single.std()), each.metric
+
+
+def test_two_models_that_are_one_differ_by_nothing_on_many_items() -> None:
+    human, model = many()
+    again = np.tile(np.arange(4000), 6)
+    trial = Trial(
+        tuple(map(str, range(24_000))),
+        [replace(each, rows=each.rows[again]) for each in measure(human, model)],
+        {"all": np.arange(24_000)},
+        (),
+    )
+    same = ArmTrials("a", {0: [trial]}), ArmTrials("b", {0: [trial]})
+
+    found = compare_arms(*same, rng=np.random.default_rng(6), draws=50)
+
+    assert all((each.value, each.low, each.high) == (0, 0, 0) for each in found)
+
+
 def test_joined_sets_have_the_order_of_the_labels() -> None:
     human, model = pair()
 
@@ -113,7 +155,7 @@ def test_folds_of_a_seed_are_averaged_and_count_as_one_value() -> None:
     one = losses(score_arm(arm, interval="seeds", rng=NOBODY))["all"]
 
     values = [1.5, 3.5, 2.5]  # the mean of folds, whatever their sizes
-    limits = stats.ttest_1samp(values, 0).confidence_interval()
+    limits = ttest_1samp(values, 0).confidence_interval()
     assert one.value == pytest.approx(2.5)
     assert (one.low, one.high) == pytest.approx((max(limits.low, 0), limits.high))
     assert (one.over, one.items, one.seeds) == ("seeds", 6, (0, 1, 2))
@@ -168,7 +210,7 @@ def test_arms_are_paired_by_seed_and_fold_whatever_the_items_of_a_seed() -> None
     # by seed the first fold is 0 and 0.5 apart, the second not at all
     assert one.value == pytest.approx(0.125)
     assert (one.arm, one.second, one.network, one.seeds) == ("soft", "hard", "lenet", (1, 2))
-    assert one.p == pytest.approx(stats.ttest_1samp([0, 0.25], 0).pvalue)
+    assert one.p == pytest.approx(ttest_1samp([0, 0.25], 0).pvalue)
 
 
 def table_arm(name: str, table: NDArray[np.float64], orders: Sequence[Sequence[int]]) -> ArmTrials:
@@ -274,7 +316,7 @@ def test_paired_differences_have_students_interval_and_test() -> None:
 
     one = paired(Estimate("kl", float("nan"), second="hard"), apart, rng=NOBODY)
 
-    theirs = stats.ttest_1samp(list(apart.values()), 0)
+    theirs = ttest_1samp(list(apart.values()), 0)
     limits = theirs.confidence_interval()
     assert (one.low, one.high) == pytest.approx((limits.low, limits.high))
     assert one.p == pytest.approx(theirs.pvalue)

@@ -17,7 +17,8 @@ from sfumato.judgments.formats.check import check_judgments
 from sfumato.judgments.formats.reading import UnclearSource
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import Question, ask, question_from_json, read_answers, top_choice
-from sfumato.labels.verbs import describe
+from sfumato.labels.aggregate.pairs import score_preferences
+from sfumato.labels.verbs import describe, label
 
 LIKERT = ["disagree", "neither", "agree"]
 KINDS: dict[str, tuple[Question, list[Any]]] = {
@@ -218,6 +219,28 @@ def test_preferences_are_written_and_read_back(suffix: str, tmp_path: Path) -> N
     assert isinstance(found, Comparisons)
     assert (found.kind, found.question.tie) == ("preference", True)
     assert found.table.select(table.columns).equals(table)
+
+
+def test_preferences_become_shares_and_scores() -> None:
+    rows = [("a", "b", "first"), ("b", "a", "second"), ("a", "b", "tie"), ("b", "c", "first")]
+    table = pl.DataFrame(rows, schema=["first", "second", "preferred"], orient="row")
+    told = Comparisons(COMPARISON_QUESTIONS["preference"], table)
+
+    shares = label(told)
+    scores = score_preferences(told, prior=0.5)
+
+    assert shares["a | b"] == pytest.approx({"first": 2 / 3, "second": 0, "tie": 1 / 3})
+    assert scores.scores["a"] > scores.scores["b"] > scores.scores["c"]
+    turned = table.select(
+        first="second",
+        second="first",
+        preferred=pl.col("preferred").replace({"first": "second", "second": "first"}),
+    )
+    other = Comparisons(COMPARISON_QUESTIONS["preference"], turned)
+    assert label(other).probs.tolist() == shares.probs.tolist()
+    assert score_preferences(other, prior=0.5).scores == pytest.approx(scores.scores)
+    with pytest.raises(DataError, match="These are pairs"):
+        score_preferences(Comparisons(COMPARISON_QUESTIONS["pairs"], pl.DataFrame({"rating": []})))
 
 
 def test_a_tie_that_was_not_offered_is_set_aside(tmp_path: Path) -> None:

@@ -11,15 +11,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
+from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 from sfumato.errors import DataError
 from sfumato.labels.agreement import (
     Agreement,
+    Scale,
+    between_pairs,
     between_people,
     fleiss_kappa,
     krippendorff_interval,
     krippendorff_nominal,
+    krippendorff_scale,
     percent_agreement,
     within_person,
 )
@@ -510,3 +514,66 @@ def stated_top(data_folder: Path, *, task: str) -> CrowdLabels:
         person,
         np.array(list(seen.values())),
     )
+
+
+@pytest.mark.parametrize("scale", ["ordinal", "interval", "ratio"])
+@given(data=st.data())
+def test_alpha_on_a_scale_equals_the_package(scale: Scale, data: st.DataObject) -> None:
+    values = data.draw(
+        st.lists(st.integers(0, 20), min_size=2, max_size=5, unique=True).map(sorted)
+    )
+    row = st.lists(st.integers(0, 4), min_size=len(values), max_size=len(values))
+    table = np.array(data.draw(st.lists(row, min_size=2, max_size=6)))
+    paired = table[table.sum(axis=1) > 1]
+    assume(len(paired) and (paired.sum(axis=0) > 0).sum() > 1)
+
+    found = krippendorff_scale(table, values, scale, rng=rng(), draws=2)
+
+    expected = krippendorff.alpha(
+        value_counts=paired, value_domain=values, level_of_measurement=scale
+    )
+    assert found.value == pytest.approx(expected)
+    order = np.arange(len(values))[::-1]
+    turned = krippendorff_scale(
+        table[::-1, order], [values[k] for k in order], scale, rng=rng(), draws=2
+    )
+    assert turned.value == pytest.approx(found.value)
+    assert found.value <= 1 + 1e-12
+
+
+def test_alpha_of_krippendorffs_own_example() -> None:
+    """The textbook's .815 (ordinal), .849 (interval) and .797 (ratio)."""
+    table = tabled(TEXTBOOK)
+    values = range(1, 6)
+    found = [
+        krippendorff_scale(table, list(values), scale, rng=rng(), draws=2).value
+        for scale in ("ordinal", "interval", "ratio")
+    ]
+    assert found == pytest.approx([0.815, 0.849, 0.797], abs=0.0006)
+    with pytest.raises(DataError, match="goes below"):
+        krippendorff_scale(table, [-1, 0, 1, 2, 3], "ratio", rng=rng())
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=20))
+def test_quadratic_kappa_equals_scikit_learn(answers: list[tuple[int, int]]) -> None:
+    first, second = np.array(answers).T
+    item = np.tile(np.arange(len(answers)), 2)
+    crowd = CrowdLabels(
+        [str(n) for n in range(len(answers))],
+        ("p", "q"),
+        "abcde",
+        item,
+        np.repeat([0, 1], len(answers)),
+        said=np.concatenate([first, second]),
+        values=(1, 2, 3, 4, 5),
+    )
+    row = between_pairs(crowd).row(0, named=True)
+    if len(set(first) | set(second)) > 1:
+        labels = list(range(5))
+        for weights, name in ((None, "kappa"), ("quadratic", "quadratic_kappa")):
+            expected = cohen_kappa_score(first, second, labels=labels, weights=weights)
+            assert row[name] == pytest.approx(expected)
+    bare = CrowdLabels(
+        crowd.items, crowd.annotators, "12345", crowd.item, crowd.annotator, said=crowd.said
+    )
+    assert "quadratic_kappa" not in between_pairs(bare).columns

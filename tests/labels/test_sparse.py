@@ -16,7 +16,7 @@ from sfumato.labels.aggregate import aggregate
 from sfumato.labels.check import check
 from sfumato.labels.files import read_crowd_labels, read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.make import average_votes, join_labels
+from sfumato.labels.make import average_votes
 
 CLASSES = ("ape", "bee", "cat", "dog", "eel")
 
@@ -82,19 +82,6 @@ def test_counted_votes_are_the_mean_of_the_aggregator(crowd: CrowdLabels) -> Non
     assert counted.labels.items == expected.labels.items
     assert counted.labels.provenance == expected.labels.provenance
     assert (counted.annotators, counted.estimand) == (expected.annotators, expected.estimand)
-
-
-@given(crowds())
-def test_joined_labels_are_those_of_all_items(crowd: CrowdLabels) -> None:
-    whole = sparse_mean(crowd)
-    odd, even = whole.items[1::2], whole.items[::2]
-    if not odd:
-        return
-
-    joined = join_labels([whole.take(odd), whole.take(even)])
-
-    assert joined.items == whole.items
-    assert (joined.probs == whole.probs).all()
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ def test_a_cost_of_nothing_or_less_is_refused(price: float) -> None:
         ({"budget": 1.0, "beta": None}, "pays for no answer; the cheapest, hard, costs 2"),
         ({"beta": -1.0}, "weight of the cost"),
         ({"beta": 1.0, "budget": 5.0}, "either a weight of the cost"),
-        ({"people": 0}, "0 people an item"),
+        ({"people": 0}, "0 people per item"),
     ],
 )
 def test_spending_that_makes_no_sense_is_refused(options: dict[str, float], message: str) -> None:

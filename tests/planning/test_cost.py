@@ -1,6 +1,7 @@
 """Costs, losses and preferences: the paper's numbers, hand-made tables, the real times."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_a_form_without_data_is_one_sentence() -> None:
         measured_cost(votes([None], ["p"]), rng=rng())
     with pytest.raises(UnknownName, match="form of answer"):
         given_costs({"softt": 1})
-    with pytest.raises(DataError, match="0 people an item"):
+    with pytest.raises(DataError, match="0 people per item"):
         total_cost(Cost("hard", 1), items=5, people=0)
     with pytest.raises(DataError, match="number of items is 2"):
         total_cost(Cost("hard", 1), items=2)
@@ -298,6 +299,15 @@ def test_given_costs_and_people_enter_the_loss() -> None:
         losses(recovered(("soft", None, 10, 4, 0.0)), betas=[1], costs=costs)
     with pytest.raises(DataError, match="lacks the column 'rho'"):
         losses(table.drop("rho"), betas=[1])
+
+
+def test_a_price_of_all_classes_grows_with_their_number() -> None:
+    table = recovered(("soft", None, 10, 5, 0.0), ("soft", None, 10, 20, 0.0))
+    costs = {"soft": replace(given_costs({"soft": 30})["soft"], classes=10)}
+
+    found = losses(table, betas=[1], costs=costs)
+
+    assert found["cost"].to_list() == pytest.approx([150, 600])  # 10 items at 15, and at 60
 
 
 def test_an_assumed_cost_grows_with_the_inputs() -> None:

@@ -249,7 +249,7 @@ def test_gain_of_soft_labels_is_the_votes(data: StudyData, predictions: Predicti
     whole = only(found, "accuracy_gain_by_vote", stratum="soft - original")
     rest = only(found, "accuracy_gain_by_vote", stratum="vote - softness")
     assert (whole.value, rest.value) == pytest.approx((shifted, shifted))
-    assert (whole.over, whole.seeds, rest.seeds) == ("seeds", (0, 1, 2), (0, 1, 2))
+    assert (whole.over, whole.seeds, rest.seeds) == ("seeds and items", (0, 1, 2), (0, 1, 2))
     relabelled = only(found, "accuracy_gain_by_relabelling", arm="original")
     assert relabelled.value == pytest.approx(-shifted)
     assert only(found, "accuracy_gain_by_relabelling", arm="soft").value == pytest.approx(shifted)
@@ -284,7 +284,7 @@ def test_seeds_with_tests_of_their_own_are_not_mixed(
     ]
     whole, vote, rest = step("in all"), step("by the vote"), step("by softness")
     assert (whole.seeds, vote.seeds, rest.seeds) == ((1, 2), (0, 2), (2,))
-    assert (whole.over, rest.over) == ("seeds", "items")
+    assert (whole.over, rest.over) == ("seeds and items", "items")
     assert whole.value == pytest.approx((shifted[1] + shifted[2]) / 2)
     assert vote.value == pytest.approx((shifted[0] + shifted[2]) / 2)
     assert rest.value == pytest.approx(0)

@@ -21,10 +21,12 @@ from sfumato.studies.claims import (
     Verdict,
     counts_text,
     judge,
+    judge_ratio,
+    judge_side,
+    judge_within,
     overall,
+    ratio_text,
     read_claims,
-    side,
-    within,
 )
 
 CELLS = {
@@ -147,11 +149,11 @@ def test_number_of_two_arms_that_is_no_difference_is_not_turned(tmp_path: Path) 
 def test_weakest_network_decides(tmp_path: Path) -> None:
     one = judged(claim(tmp_path), {}, {"network": "cnn-3", "high": 0.1})
 
-    assert one.verdict == "same direction"
-    assert one.mixed == {"reproduced": 1, "same direction": 1}
+    assert one.verdict == "undecided"
+    assert one.mixed == {"reproduced": 1, "undecided": 1}
     assert [(each.network, each.verdict) for each in one.found] == [
         ("lenet", "reproduced"),
-        ("cnn-3", "same direction"),
+        ("cnn-3", "undecided"),
     ]
 
 
@@ -163,7 +165,7 @@ def test_clean_images_are_not_attacked_ones(tmp_path: Path) -> None:
     spoilt = judged(claim(tmp_path, attack="pgd", bound="4", step="9"), *rows)
 
     assert (clean.verdict, len(clean.found)) == ("reproduced", 1)
-    assert (spoilt.verdict, len(spoilt.found)) == ("not reproduced", 1)
+    assert (spoilt.verdict, len(spoilt.found)) == ("contradicted", 1)
 
 
 def test_score_of_an_arm_is_no_difference(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_named_part_decides_and_others_stand_beside_it(tmp_path: Path) -> None:
 
     assert one.verdict == "reproduced"
     assert [each.decides for each in one.found] == [True, False, False]
-    assert one.elsewhere == {"later": "same direction"}
+    assert one.elsewhere == {"later": "undecided"}
 
 
 def test_all_parts_together_decide_only_where_they_are_alone(tmp_path: Path) -> None:
@@ -195,14 +197,14 @@ def test_all_parts_together_decide_only_where_they_are_alone(tmp_path: Path) -> 
     beside = judged(claim(tmp_path), {"part": "5"}, {"part": "25"}, pooled)
     alone = judged(claim(tmp_path), pooled)
 
-    assert (beside.verdict, beside.elsewhere) == ("reproduced", {"all": "not reproduced"})
-    assert alone.verdict == "not reproduced"
+    assert (beside.verdict, beside.elsewhere) == ("reproduced", {"all": "contradicted"})
+    assert alone.verdict == "contradicted"
 
 
 def test_empty_stratum_asks_every_one(tmp_path: Path) -> None:
     rows = ({"stratum": "0.1"}, {"stratum": "0.9", "value": 0.2, "low": 0.1, "high": 0.3})
 
-    assert judged(claim(tmp_path, stratum=""), *rows).verdict == "not reproduced"
+    assert judged(claim(tmp_path, stratum=""), *rows).verdict == "contradicted"
     assert judged(claim(tmp_path, stratum="0.1"), *rows).verdict == "reproduced"
 
 
@@ -224,17 +226,20 @@ def test_nothing_found_is_not_testable(tmp_path: Path) -> None:
     ("claimed", "effect", "verdict"),
     [
         ("lower", "", "reproduced"),
-        ("higher", "", "not reproduced"),
-        ("higher", "0.5", "same direction"),  # no loss: -0.3 rules out one of 0.5
-        ("below", "-0.25", "not reproduced"),
-        ("below", "-0.15", "same direction"),
+        ("higher", "", "contradicted"),
+        ("higher", "0.5", "reproduced"),  # no loss: -0.3 rules out one of 0.5
+        ("higher", "0.15", "undecided"),
+        ("higher", "0.05", "contradicted"),
+        ("below", "-0.35", "contradicted"),
+        ("below", "-0.15", "undecided"),
+        ("below", "-0.05", "reproduced"),
         ("above", "-0.4", "reproduced"),
         ("within", "0.3", "reproduced"),
-        ("within", "0.25", "same direction"),
-        ("within", "0.1", "not reproduced"),
+        ("within", "0.25", "undecided"),
+        ("within", "0.05", "contradicted"),
         ("equal", "-0.11", "reproduced"),
-        ("equal", "0", "not reproduced"),
-        ("no difference", "", "not reproduced"),
+        ("equal", "0", "contradicted"),
+        ("no difference", "", "contradicted"),
         ("shown", "", "not testable here"),
     ],
 )
@@ -248,9 +253,9 @@ def test_interval_that_holds_zero_does_not_show_that_there_is_no_difference(
 ) -> None:
     none = claim(tmp_path, claimed="no difference")
 
-    assert judged(none, {"high": 0.1}).verdict == "same direction"
-    assert judged(none, {"low": None, "high": None}).verdict == "not testable here"
-    assert judged(none, {"low": math.nan, "high": math.nan}).verdict == "not testable here"
+    assert judged(none, {"high": 0.1}).verdict == "undecided"
+    assert judged(none, {"low": None, "high": None}).verdict == "undecided"
+    assert judged(none, {"low": math.nan, "high": math.nan}).verdict == "undecided"
 
 
 def test_control_is_answered_and_not_reproduced(tmp_path: Path) -> None:
@@ -278,92 +283,139 @@ def test_estimates_of_two_studies_or_without_a_column_are_refused(tmp_path: Path
 numbers = st.integers(-64, 64).map(lambda n: n / 64)  # sums of such are exact
 estimate_pairs = st.tuples(numbers, numbers, numbers).map(sorted)
 directions = st.sampled_from(["lower", "higher"])
-STRENGTH = {"reproduced": 2, "same direction": 1, "not reproduced": 0}
+PRINTED = {"printed_effect": "-0.4", "yardstick": "hard", "printed_yardstick": "2.2"}
+FLOOR = {"metric": "entropy_floor", "arm": None, "second": None, "network": None, "value": 0.2}
+
+
+def hard(level: float) -> dict[str, Any]:
+    return {"arm": "hard", "second": None, "value": level, "low": None, "high": None}
+
+
+def test_effect_is_judged_as_a_share_of_what_the_hard_arm_loses_above_the_floor(
+    tmp_path: Path,
+) -> None:
+    stated = claim(tmp_path, **PRINTED)
+
+    one = judged(stated, {}, hard(1.2), FLOOR)
+
+    # ours -0.2 of 1.2 - 0.2, printed -0.4 of 2.2 - 0.2: the same share
+    assert one.found[0].ratio == pytest.approx((1.0, 0.5, 1.5))
+    assert (one.verdict, ratio_text(one)) == ("reproduced", "1.000 [0.500, 1.500]")
+
+
+def test_plain_ratio_where_nothing_measures_the_regime(tmp_path: Path) -> None:
+    one = judged(claim(tmp_path, printed_effect="-0.8"), {})
+
+    assert one.found[0].ratio == pytest.approx((0.25, 0.125, 0.375))
+    assert one.verdict == "smaller"
+
+
+def test_accuracy_is_measured_by_its_errors(tmp_path: Path) -> None:
+    stated = claim(
+        tmp_path,
+        metric="accuracy",
+        claimed="higher",
+        printed_effect="0.1",
+        yardstick="hard",
+        printed_yardstick="0.8",
+    )
+    gain = {"metric": "accuracy", "value": 0.2, "low": 0.1, "high": 0.3}
+
+    one = judged(stated, gain, hard(0.6) | {"metric": "accuracy"})
+
+    assert one.found[0].ratio == pytest.approx((1.0, 0.5, 1.5))
+
+
+def test_hard_arm_that_is_hardly_too_sure_leaves_nothing_to_test(tmp_path: Path) -> None:
+    stated = claim(tmp_path, **PRINTED)
+
+    assert judged(stated, {}, hard(1.19), FLOOR).verdict == "not testable at this size"
+    assert judged(stated, {}, hard(1.21), FLOOR).verdict == "reproduced"
+
+
+@given(st.tuples(numbers, numbers).map(sorted))
+def test_ratio_is_in_one_of_five_places(ends: list[float]) -> None:
+    low, high = ends
+
+    expected = (
+        ("reproduced" if high >= 0.5 else "smaller")
+        if low > 0
+        else "contradicted"
+        if high < 0
+        else "absent"
+        if high < 0.25
+        else "undecided"
+    )
+    assert judge_ratio(low, high) == expected
 
 
 @given(estimate_pairs, directions)
-def test_reproduced_needs_an_interval_that_excludes_zero(
-    ends: list[float], claimed: Claimed
-) -> None:
-    low, value, high = ends
+def test_side_needs_an_interval_that_excludes_zero(ends: list[float], claimed: Claimed) -> None:
+    low, _, high = ends
+    above, below = (low > 0, high < 0) if claimed == "higher" else (high < 0, low > 0)
 
-    verdict = side(value, low, high, claimed)
+    verdict = judge_side(low, high, claimed)
 
-    beyond = low > 0 if claimed == "higher" else high < 0
-    assert (verdict == "reproduced") == beyond
-
-
-@given(estimate_pairs, directions)
-def test_same_direction_is_the_estimate_on_the_claimed_side(
-    ends: list[float], claimed: Claimed
-) -> None:
-    low, value, high = ends
-
-    verdict = side(value, low, high, claimed)
-
-    there = value > 0 if claimed == "higher" else value < 0
-    assert (verdict == "not reproduced") == (not there)
+    assert verdict == ("reproduced" if above else "contradicted" if below else "undecided")
 
 
 @given(estimate_pairs, directions)
 def test_mirrored_numbers_say_the_same_of_the_mirrored_claim(
     ends: list[float], claimed: Claimed
 ) -> None:
-    low, value, high = ends
+    low, _, high = ends
     other: Claimed = "lower" if claimed == "higher" else "higher"
 
-    assert side(value, low, high, claimed) == side(-value, -high, -low, other)
+    assert judge_side(low, high, claimed) == judge_side(-high, -low, other)
 
 
-@given(estimate_pairs, st.sampled_from([0.125, 0.25, 0.5, 1]), directions)
-def test_narrower_interval_never_weakens_a_verdict(
-    ends: list[float], part: float, claimed: Claimed
-) -> None:
-    low, value, high = ends
-    narrow = (value - part * (value - low), value + part * (high - value))
-
-    before, after = side(value, low, high, claimed), side(value, *narrow, claimed)
-
-    assert STRENGTH[after] >= STRENGTH[before]
-
-
-@given(estimate_pairs, directions, st.floats(0.001, 1))
-def test_margin_only_spares_a_loss_that_the_whole_interval_rules_out(
+@given(estimate_pairs, directions, st.sampled_from([1 / 64, 0.25, 1.0]))
+def test_margin_moves_where_a_loss_begins(
     ends: list[float], claimed: Claimed, margin: float
 ) -> None:
-    low, value, high = ends
+    low, _, high = ends
+    shift = margin if claimed == "higher" else -margin
 
-    strict = side(value, low, high, claimed)
-    spared = side(value, low, high, claimed, margin=margin)
+    spared = judge_side(low, high, claimed, margin=margin)
 
-    ruled_out = low > -margin if claimed == "higher" else high < margin
-    if strict == "not reproduced" and ruled_out:
-        assert spared == "same direction"
-    else:
-        assert spared == strict
+    assert spared == judge_side(low + shift, high + shift, claimed)
 
 
-def test_estimate_without_an_interval_is_never_reproduced() -> None:
+@given(estimate_pairs, numbers.map(abs))
+def test_within_is_decided_by_the_whole_interval(ends: list[float], margin: float) -> None:
+    low, _, high = ends
+
+    verdict = judge_within(low, high, margin)
+
+    inside = max(abs(low), abs(high)) <= margin
+    apart = low > margin or high < -margin
+    assert verdict == ("reproduced" if inside else "contradicted" if apart else "undecided")
+
+
+def test_estimate_without_an_interval_decides_nothing() -> None:
     for low, high in ((None, None), (math.nan, math.nan), (0.1, None)):
-        assert side(0.2, low, high, "higher") == "same direction"
-        assert side(-0.2, low, high, "higher", margin=0.5) == "not reproduced"
-        assert within(0.1, low, high, 0.2) == "same direction"
-    assert side(math.nan, 0.1, 0.3, "higher") == "not testable here"
-    assert within(None, None, None, 0.2) == "not testable here"
+        assert judge_side(low, high, "higher", margin=0.5) == "undecided"
+        assert judge_within(low, high, 0.2) == judge_ratio(low, high) == "undecided"
+
+
+def test_no_number_is_not_testable(tmp_path: Path) -> None:
+    assert judged(claim(tmp_path), {"value": None}).verdict == "not testable here"
 
 
 @given(st.lists(st.sampled_from(VERDICTS)))
 def test_overall_is_the_weakest_that_could_be_tested(verdicts: list[Verdict]) -> None:
-    tested = [STRENGTH[one] for one in verdicts if one in STRENGTH]
+    order = ["contradicted", "absent", "undecided", "smaller", "reproduced"]
+    order += ["not testable at this size", "not testable here"]
 
     found = overall(verdicts)
 
-    assert STRENGTH.get(found) == (min(tested) if tested else None)
+    assert order.index(found) == min([*map(order.index, verdicts), len(order) - 1])
 
 
-def test_counts_name_every_verdict_and_reports_mark_each() -> None:
-    assert counts_text(["not reproduced", "reproduced", "reproduced"]) == (
-        "3 claims: 2 reproduced, 0 same direction, 1 not reproduced, 0 not testable here."
+def test_counts_name_every_verdict_and_what_chance_would_give() -> None:
+    assert counts_text(["contradicted", "reproduced", "reproduced"]) == (
+        "3 claims: 2 reproduced, 1 contradicted."
     )
+    assert "about 8 of 331 would be called" in counts_text(["undecided"] * 331)
     marks: dict[Verdict, Kind] = KINDS
     assert list(marks) == list(VERDICTS)

@@ -308,7 +308,7 @@ def test_failed_cell_is_told_with_its_reason(broken: Run, broken_page: Page) -> 
     assert failed["cell"].to_list() == ["soft, simple-ffn, seed 1"]
     assert failed["reason"][0].startswith("MemoryError: no memory left")
     assert broken_page.lead is not None
-    assert any(line.startswith("1 cell failed") for line in broken_page.lead.against)
+    assert any(line.startswith("1 training run failed") for line in broken_page.lead.against)
     assert broken_page.sections[-1].title == "What failed"
     assert "no memory left" in (broken.folder / "report.html").read_text(encoding="utf-8")
 

@@ -331,15 +331,16 @@ def test_maps_hold_the_task_itself_and_the_cost_of_all_its_items(
         preferred.filter(pl.col("panel") == panel)
         for panel in preferred["panel"].unique(maintain_order=True)[:2]
     )
-    # soft costs 15 and hard 5 seconds: ten more an item, at a β four times as large
+    # hard costs 5 seconds and soft 15 with 3 classes, more with more; at a β four times as large
     weights = [float(part["panel"][0].split("= ")[1]) for part in (least, middle)]
     assert weights[1] == pytest.approx(4 * weights[0])
     gap = least["value"].to_numpy() - middle["value"].to_numpy()
-    assert gap == pytest.approx(10 * least["x"].to_numpy() * (weights[1] - weights[0]))
+    more = 15 * least["y"].to_numpy() / 3 - 5
+    assert gap == pytest.approx(more * least["x"].to_numpy() * (weights[1] - weights[0]))
 
 
 def test_assumed_price_of_soft_answers_grows_with_the_classes_of_a_cell() -> None:
-    plan = Plan(Task(6, 4), rule_of_thumb(6, 4))
+    plan = Plan(Task(6, 4), rule_of_thumb(60, 4))
     pairs = answers_at(
         [Candidate("hard"), Candidate("soft")], items=[6], classes=[4, 8], dimensions=[3],
         noise={"hard": 0.0, "soft": 0.0}, seed=0, advance=quiet,
@@ -413,7 +414,7 @@ def test_second_plan_removes_the_figures_of_the_first_and_nothing_else(tmp_path:
 
 
 def test_plan_with_nothing_weighed_says_so_first() -> None:
-    lead = plan_lead(Plan(Task(4, 3), rule_of_thumb(4, 3)))
+    lead = plan_lead(Plan(Task(40, 3), rule_of_thumb(40, 3)))
 
     assert lead.answer == "Collect hard answers: by rule of thumb, with nothing weighed."
     assert lead.against[0].startswith("Nothing was weighed")

@@ -157,15 +157,18 @@ def test_scoreboard_has_a_row_per_claim_and_counts_by_paper(tmp_path: Path) -> N
     write_record(
         tmp_path,
         "one",
-        [a_claim("paper 1", "A.", "reproduced"), a_claim("thesis", "B.", "same direction")],
+        [a_claim("paper 1", "A.", "reproduced"), a_claim("thesis", "B.", "undecided")],
     )
-    write_record(tmp_path, "two", [a_claim("paper 1", "C.", "not reproduced")])
+    write_record(tmp_path, "two", [a_claim("paper 1", "C.", "contradicted")])
 
     board = scoreboard(tmp_path)
 
-    assert "3 claims: 1 reproduced, 1 same direction, 1 not reproduced" in board
-    assert "| paper 1 | 1 | 0 | 1 | 0 | 2 |" in board
-    assert "| paper 1, table 1 | A. | 0.8 | +0.1 [0.0, 0.2] | reproduced | [one](one.md) |" in board
+    assert "3 claims: 1 reproduced, 1 undecided, 1 contradicted" in board
+    assert "| paper 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 2 |" in board
+    assert (
+        "| paper 1, table 1 | A. | 0.8 | +0.1 [0.0, 0.2] | – | reproduced | [one](one.md) |"
+        in board
+    )
     assert board == scoreboard(tmp_path)
 
 
@@ -202,3 +205,10 @@ def test_table_in_markdown_leaves_out_what_is_missing_and_escapes_bars() -> None
     table = pl.DataFrame({"a|b": ["x|y", None], "c": [0.5, None]})
 
     assert markdown_table(table) == "| a\\|b | c |\n|---|---|\n| x\\|y | 0.500 |\n|  |  |\n"
+
+
+def test_no_run_and_no_earlier_results_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no run was given, and .*empty holds no earlier results"):
+        write_results([], tmp_path / "empty")
+
+    assert not (tmp_path / "empty").exists()

@@ -195,7 +195,7 @@ def test_network_that_cannot_take_the_pictures_fails_and_the_rest_is_reported(
     assert (seen[0].found, seen[0].total, seen[-1].failed) == (6, 12, 6)
     assert all("lenet" in name for name in run.tables["failed"]["cell"])
     assert set(run.estimates.table["network"]) - {""} == {"simple-ffn"}
-    assert "6 cells failed" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "6 training runs failed" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_run_in_which_everything_fails_is_an_error(own_study: Path) -> None:

@@ -453,7 +453,7 @@ def test_source_of_digits_that_nobody_knows_is_refused(soft_digits: Path, tmp_pa
 
 @pytest.mark.parametrize("name", ["digits-audit", "cifar10s-few", "cifar10h-shift", "fashion-h"])
 def test_missing_file_is_named_with_where_to_get_it(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"is missing. `sfumato data get"):
+    with pytest.raises(DataError, match=r"is missing: the dataset"):
         load_data(read_study(name), tmp_path)
 
 

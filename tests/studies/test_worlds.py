@@ -483,7 +483,7 @@ def judged(name: str, rows: Iterable[Estimate]) -> JudgedClaim:
 
 @pytest.mark.parametrize(
     ("soft", "hard", "verdict"),
-    [(0.8, 0.2, "reproduced"), (0.8, 0.5, "same direction"), (0.3, 0.5, "not reproduced")],
+    [(0.8, 0.2, "reproduced"), (0.8, 0.5, "undecided"), (0.3, 0.5, "contradicted")],
 )
 def test_much_better_is_twice_as_much(soft: float, hard: float, verdict: str) -> None:
     rows = list(gap_with_few_items(table([*of("soft", soft), *of("hard", hard)])))
@@ -498,7 +498,7 @@ def test_one_task_at_which_hard_labels_are_clearly_better_is_enough_to_fail() ->
     # differences do not vary between seeds: every one is clear
     rows = list(gap_with_few_items(table([*of("soft", 0.8), *of("hard", 0.1, n10k30=0.9)])))
 
-    assert judged("informativeness-grid-01", rows).verdict == "same direction"
+    assert judged("informativeness-grid-01", rows).verdict == "undecided"
     assert rows[2].low == pytest.approx(-0.1)
     assert "no less at 9 of 10 tasks, clearly less at 1" in rows[2].note
 
@@ -518,7 +518,7 @@ def test_sparse_everywhere_fails_at_one_task_and_holds_on_average() -> None:
     everywhere = list(gap_everywhere("sparse", "top-class")(grid))
     average = list(gap_on_average("sparse", "top-class")(grid))
 
-    assert judged("informativeness-sparsity-01", everywhere).verdict == "same direction"
+    assert judged("informativeness-sparsity-01", everywhere).verdict == "undecided"
     # (-0.1 + 0.1 + 0.2) / 3: with k̂ = k both are soft labels, and nothing is compared
     assert everywhere[0].value == average[0].value == pytest.approx(0.2 / 3)
     assert average[0].low is not None
@@ -548,7 +548,7 @@ def test_phases_are_changes_away_from_as_many_items_as_classes() -> None:
     rows = [classes, items, diagonal]
     assert judged("informativeness-grid-02", rows).verdict == "reproduced"
     assert judged("informativeness-grid-03", rows).verdict == "reproduced"
-    assert judged("informativeness-grid-04", rows).verdict == "not reproduced"
+    assert judged("informativeness-grid-04", rows).verdict == "contradicted"
 
 
 def ratios(dimensions: Sequence[int]) -> pl.DataFrame:
@@ -587,12 +587,12 @@ def test_soft_labels_cannot_tie_at_every_weight_of_the_cost() -> None:
     rows = list(clear_losses(table([*of("soft", 0.9), *of("hard", 0.2)])))
 
     # losses are equal at 0.7 / (n (k - 1)), here from 1 / 381 (n = 3, k = 90) to 0.117 (3, 3)
-    assert judged("informativeness-costs-01", rows).verdict == "not reproduced"
+    assert judged("informativeness-costs-01", rows).verdict == "contradicted"
     assert [(row.stratum, row.value) for row in rows[-2:]] == [("β = 0.01", 3), ("β = 0.1", 6)]
     assert [row.value for row in rows[:-2]] == [0, 0, 0]
     assert {row.note for row in rows} == {"of 7 tasks; losses are equal at β from 0.0026 to 0.12"}
     # to lose nowhere clearly is not to tie
-    assert judged("informativeness-costs-01", rows[:-2]).verdict == "same direction"
+    assert judged("informativeness-costs-01", rows[:-2]).verdict == "undecided"
 
 
 def test_hard_labels_win_earlier_the_larger_the_task() -> None:
@@ -603,7 +603,7 @@ def test_hard_labels_win_earlier_the_larger_the_task() -> None:
     assert "hard wins 0 at β = 1e-05, 1 at β = 0.0001" in rows[0].note
 
 
-@pytest.mark.parametrize(("hard", "verdict"), [(0.2, "reproduced"), (0.95, "same direction")])
+@pytest.mark.parametrize(("hard", "verdict"), [(0.2, "reproduced"), (0.95, "undecided")])
 def test_soft_labels_stay_when_cost_hardly_counts(hard: float, verdict: str) -> None:
     rows = list(worth_when_cheap(table([*of("soft", 0.9), *of("hard", 0.2, n3k3=hard)])))
 
@@ -620,7 +620,7 @@ def thinned(rho: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=THINNED, orient="row").with_columns(cell=pl.lit("thinned"))
 
 
-@pytest.mark.parametrize(("wrong", "verdict"), [(0.5, "not reproduced"), (0.8, "same direction")])
+@pytest.mark.parametrize(("wrong", "verdict"), [(0.5, "contradicted"), (0.8, "undecided")])
 def test_wrong_answers_cost_what_the_formula_says_or_not(wrong: float, verdict: str) -> None:
     grid = table([("soft", None, 30, 30, wrong)], flipped=0.3)
 
@@ -653,7 +653,7 @@ def test_a_single_seed_shows_a_direction_at_most() -> None:
         ("informativeness-grid-01", gap_with_few_items),
         ("informativeness-costs-03", worth_when_cheap),
     ):
-        assert judged(name, answer(grid)).verdict == "same direction"
+        assert judged(name, answer(grid)).verdict == "undecided"
     rows = list(clear_losses(grid))
     assert math.isnan(rows[0].value)
     assert judged("informativeness-costs-01", rows).verdict == "not testable here"
@@ -667,8 +667,8 @@ def test_dimensions_that_disagree_have_not_shown_it() -> None:
         "informativeness-grid-01", [r for grid in grids for r in gap_with_few_items(grid)]
     )
 
-    assert found.verdict == "same direction"
-    assert found.mixed == {"reproduced": 2, "same direction": 1}
+    assert found.verdict == "undecided"
+    assert found.mixed == {"reproduced": 2, "undecided": 1}
 
 
 def test_what_holds_in_some_dimensions_and_is_the_opposite_in_others_is_neither() -> None:
@@ -677,8 +677,8 @@ def test_what_holds_in_some_dimensions_and_is_the_opposite_in_others_is_neither(
 
     found = judged("informativeness-grid-01", [*gap_with_few_items(high), *gap_with_few_items(low)])
 
-    assert [one.verdict for one in found.found] == ["reproduced", "not reproduced"]
-    assert found.verdict == "not reproduced"
+    assert [one.verdict for one in found.found] == ["reproduced", "contradicted"]
+    assert found.verdict == "contradicted"
 
 
 def test_every_number_is_simulated_and_names_the_cells_of_its_worlds() -> None:
@@ -741,7 +741,7 @@ def test_sparsity_that_is_never_better_is_not_reproduced() -> None:
         same_in_seeds(("hard", None, 0.2), ("soft", None, 0.8), ("sparse", 5, 0.3))
     )
 
-    assert judged("informativeness-costs-04", rows).verdict == "not reproduced"
+    assert judged("informativeness-costs-04", rows).verdict == "contradicted"
 
 
 def test_kept_is_chosen_on_other_seeds_not_on_the_world_itself() -> None:
@@ -753,7 +753,7 @@ def test_kept_is_chosen_on_other_seeds_not_on_the_world_itself() -> None:
     )
 
     assert rows[0].value < 0
-    assert judged("informativeness-costs-04", rows).verdict == "not reproduced"
+    assert judged("informativeness-costs-04", rows).verdict == "contradicted"
 
 
 def test_one_seed_cannot_choose() -> None:

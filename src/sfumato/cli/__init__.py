@@ -19,7 +19,7 @@ import sfumato.cli.options as given
 from sfumato.cli.help import CommandWithHelp, GroupWithHelp
 from sfumato.cli.options import GATHERED
 from sfumato.cli.printing import set_quiet
-from sfumato.errors import SfumatoError, explain_missing
+from sfumato.errors import MissingDataset, SfumatoError, explain_missing
 from sfumato.names import load_name
 
 # Turn the many ways in which memory runs out into one sentence with what to do about it.
@@ -282,6 +282,8 @@ def main() -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 1."""
     try:
         app()
+    except MissingDataset as error:
+        _end(f"{error} `sfumato data get {error.dataset}` fetches it or says how to make it.")
     except SfumatoError as error:
         _end(str(error))
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough

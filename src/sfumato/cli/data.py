@@ -77,6 +77,7 @@ def describe(
     """What was collected: people, times, agreement, repeats, oddities, exclusions."""
     import numpy as np
 
+    from sfumato.judgments.formats import class_counts
     from sfumato.judgments.judgments import Judgments
     from sfumato.labels.describe import describe as describe_judgments
     from sfumato.labels.describe import describe_other, score_aggregators
@@ -92,7 +93,7 @@ def describe(
         with progress("Scoring aggregators"):
             description["aggregators"] = score_aggregators(found, rng=rng)
     print_result({"file": file.name, **description}, as_json, _print_description)
-    tell_joins(found)
+    tell_joins(class_counts(found))
 
 
 def convert(
@@ -274,6 +275,8 @@ def _spreads(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    from sfumato.labels.second_looks import look_lines
+
     rows: list[tuple[str, str, str]] = []
     taken, right, again = found["times"], found["accuracy"], found["repeats"]
     if taken:
@@ -287,6 +290,10 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         )
         rows.append(("change of probability, points", format_number(again["points"]), ""))
         rows.append(_measured(again["within_person"]))
+    rows.extend(
+        (f"{name} ({answers:,})", f"{kept:.2%}", f"{low:.2%} to {high:.2%}")
+        for name, kept, low, high, answers in look_lines(found["second_looks"])
+    )
     rows.extend(_measured(measure) for measure in found["agreement"])
     labels = found["labels"]
     rows.extend(

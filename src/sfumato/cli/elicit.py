@@ -73,6 +73,24 @@ Comparisons = Annotated[
     Path | None,
     typer.Option("--comparisons", help="CSV first,second (pairs) or item,first,second."),
 ]
+Groups = Annotated[
+    Path | None,
+    typer.Option("--groups", help="CSV class,group: classes that stand together in lists."),
+]
+Drawn = Annotated[
+    int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
+]
+PerItem = Annotated[
+    int | None, typer.Option("--per-item", help="How many people answer about an item.")
+]
+Experts = Annotated[
+    int | None,
+    typer.Option("--experts", min=2, help="So many people you know all answer about all."),
+]
+WhoseView = Annotated[
+    str | None, typer.Option("--whose", help="Whose view is asked for: own or others.")
+]
+Then = Annotated[str | None, typer.Option("--then", help="Begin at once to preview or serve it.")]
 Mixes = Annotated[
     Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
 ]
@@ -83,17 +101,9 @@ Dataset = Annotated[
 Only = Annotated[
     Path | None, typer.Option("--only", help="CSV with a column image: ask only about these.")
 ]
-Experts = Annotated[
-    int | None,
-    typer.Option("--experts", min=2, help="So many people you know all answer about all."),
-]
-Then = Annotated[str | None, typer.Option("--then", help="Begin at once to preview or serve it.")]
 PresetName = Annotated[
     str | None,
     typer.Option("--question", help="What is asked: a preset (see below)."),
-]
-Count = Annotated[
-    int | None, typer.Option("--count", help="How many pairs, triplets or mixes to draw.")
 ]
 
 WHO = "command line"
@@ -135,17 +145,14 @@ def new(
     practice: Practice = None,
     comparisons: Comparisons = None,
     mixes: Mixes = None,
-    count: Count = None,
-    per_item: Annotated[
-        int | None, typer.Option("--per-item", help="How many people answer about an item.")
-    ] = None,
+    groups: Groups = None,
+    count: Drawn = None,
+    per_item: PerItem = None,
     trials: Annotated[int | None, typer.Option("--trials", help="Main trials per person.")] = None,
     experts: Experts = None,
     mode: Annotated[str | None, typer.Option("--mode", help="faithful or guarded.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="What people read on top.")] = None,
-    whose: Annotated[
-        str | None, typer.Option("--whose", help="Whose view is asked for: own or others.")
-    ] = None,
+    whose: WhoseView = None,
     assign: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, as layout.repeats=3; repeatable."),
@@ -178,6 +185,10 @@ def new(
         from sfumato.judgments.formats.reading import read_classes
 
         changes["classes"] = read_classes(classes)
+    if groups is not None:
+        from sfumato.elicit.making.tables import read_groups
+
+        changes["groups"] = read_groups(groups, changes.get("classes", ()))
     preset = question or changes.get("preset")
     changes.pop("preset", None)
     shown: Any = _read_texts(texts, item, text) if texts else images

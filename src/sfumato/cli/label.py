@@ -13,12 +13,14 @@ import typer
 
 import sfumato.cli.options as given
 from sfumato.cli.options import (
+    ReadShare,
     names_in,
     parse_numbers,
     quality_rules,
     read_judgments,
     read_options,
     refuse_existing,
+    tell_shares,
 )
 from sfumato.cli.printing import (
     format_number,
@@ -36,10 +38,12 @@ from sfumato.names import format_count
 if TYPE_CHECKING:
     from sfumato.judgments.formats.reading import ReadOptions
     from sfumato.judgments.judgments import Judgments
+    from sfumato.labels.aggregate import Aggregation
     from sfumato.labels.labelset import LabelSet
-    from sfumato.labels.make import LabellingResult, LabelSettings
+    from sfumato.labels.make import LabellingResult, LabelSettings, VoteCounts
     from sfumato.labels.simulate import Simulation, SimulationSettings
     from sfumato.labels.simulate.top_two import HabitsName
+    from sfumato.provenance import Provenance
 
 Vectors = Annotated[
     Path | None,
@@ -190,6 +194,7 @@ def label(
     as_json: given.AsJson = False,
 ) -> None:
     """Turn judgments into label distributions."""
+    from sfumato.labels.build import DEFAULT_RECIPE, EACH_CLASS
     from sfumato.labels.files import read_labels
     from sfumato.labels.make import LabelSettings, make_labels
 
@@ -213,20 +218,27 @@ def label(
         interval="default" if intervals else "none",
         seed=seed,
     )
-    alone = not (per_annotator or exclude or intervals or left_out or confusions or predictions)
-    buckets = parts.count_buckets() if alone and (aggregate or "mean") == "mean" else 1
-    if buckets > 1:
-        summary = _label_in_buckets(parts, buckets, settings, output)
+    whole = per_annotator or intervals or left_out or confusions or predictions
+    counts = None
+    shares = parts.count_shares() if settings.counts and not whole and not exclude else 1
+    judgments = parts.read() if shares == 1 else None
+    if settings.counts and not whole:
+        counts = _count_shares(parts, shares, settings, judgments)
+    if counts is not None:
+        summary = _label_counts(counts, settings, output)
     else:
-        judgments = parts.read((0, 1))
+        judgments = parts.read() if judgments is None else judgments
         model = None
         if predictions is not None:
             model = read_labels(predictions, classes=judgments.question.classes)
-        with progress("Labelling"):
-            made = make_labels(judgments, settings, predictions=model)
-        with progress("Writing"):
-            _write(made, judgments, files, per_annotator=per_annotator)
-        summary = _summarise(judgments, made, per_annotator=per_annotator)
+        if (recipe or DEFAULT_RECIPE[judgments.question.kind]) in EACH_CLASS:
+            summary = _label_classes(judgments, settings, files, per_annotator=per_annotator)
+        else:
+            with progress("Labelling"):
+                made = make_labels(judgments, settings, predictions=model)
+            with progress("Writing"):
+                _write(made, judgments, files, per_annotator=per_annotator)
+            summary = _summarise(judgments, made, per_annotator=per_annotator)
     parts.clear()
     print_result({"written": str(output), **summary}, as_json, _print_labelling)
 
@@ -257,29 +269,29 @@ class _Parts:
             raise DataError(f"A cluster reads a folder of .parquet files; {self.file} is none.")
         return split
 
-    def count_buckets(self) -> int:
+    def count_shares(self) -> int:
         """Into how many shares of the items the answers go, so that each fits into memory."""
         from sfumato.errors import free_memory
-        from sfumato.judgments.formats.scan import PEAK_BYTES, scan
+        from sfumato.judgments.formats.scan import COUNTED_BYTES, scan
 
         source, free = scan(self.file, self.options) if self.is_split() else None, free_memory()
         if source is None or free is None:
             return 1
-        return math.ceil(PEAK_BYTES * source.rows / (0.6 * free))
+        return math.ceil(COUNTED_BYTES * source.rows / (0.6 * free))
 
-    def read(self, bucket: tuple[int, int]) -> "Judgments":
-        """The judgments about one share of the items."""
+    def read(self, share: tuple[int, int] = (0, 1)) -> "Judgments":
+        """The judgments about one of several shares of the items; ``tell_read`` is for the rest."""
         from sfumato.learn.parts import read_parts_through
 
-        if not self.is_split():
-            return read_judgments(self.file, self.format, self.options, self.strict)
-        through = read_parts_through(
-            self.folder, engine=self.engine, scheduler=self.scheduler, bucket=bucket
-        )
-        options = replace(self.options, parts=through, some_rows=bucket[1] > 1)
+        options = self.options
+        if self.is_split():
+            through = read_parts_through(
+                self.folder, engine=self.engine, scheduler=self.scheduler, bucket=share
+            )
+            options = replace(options, parts=through, some_rows=share[1] > 1)
         return read_judgments(
-            self.file, self.format, options, self.strict, tell=bucket[0] == 0
-        )  # what there is to tell about the file, the first share tells
+            self.file, self.format, options, self.strict, tell=share[1] == 1
+        )  # of several shares there is more to tell when all are read
 
     def clear(self) -> None:
         """Parts that were read are no longer needed."""
@@ -287,33 +299,40 @@ class _Parts:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _label_in_buckets(
-    parts: _Parts, buckets: int, settings: "LabelSettings", output: Path
-) -> dict[str, Any]:
-    """Label one share of the items after the other, and write all labels."""
-    from sfumato.labels.files import write_labels
-    from sfumato.labels.make import FEW_VOTES, join_labels, make_labels
+def _count_shares(
+    parts: _Parts, shares: int, settings: "LabelSettings", judgments: "Judgments | None"
+) -> "VoteCounts | None":
+    """Votes counted, one share of the items after the other; None if they are no votes.
 
-    labels, summaries = [], []
-    for number in range(buckets):
-        judgments = parts.read((number, buckets))
-        made = make_labels(judgments, settings)
-        labels.append(made.labels)
-        summaries.append(_summarise(judgments, made, per_annotator=False))
-        del judgments, made
-    joined = join_labels(labels)
-    write_labels(joined, output)
-    added = {
-        name: sum(summary[name] for summary in summaries)
-        for name in ("rows", "items", "judgments", "used")
-    }
-    left_out: dict[str, int] = {}
-    for count, reason in (pair for summary in summaries for pair in summary["left_out"]):
-        left_out[reason] = left_out.get(reason, 0) + count
-    few = float(np.median(joined.weight)) < FEW_VOTES
-    hint = next((summary["hint"] for summary in summaries if summary["hint"]), "") if few else ""
-    counted = [(count, reason) for reason, count in left_out.items()]
-    return {**summaries[0], **added, "left_out": counted, "hint": hint}
+    ``judgments`` are those of the only share, if there is one.
+    """
+    from sfumato.labels.make import count_votes, join_counts
+
+    counts, told = [], []
+    for number in range(shares):
+        share = parts.read((number, shares)) if judgments is None else judgments
+        with progress("Counting"):
+            counted = count_votes(share, settings, masses=shares > 1)
+        if counted is None:
+            return None
+        counts.append(counted)
+        if shares > 1:
+            told.append(ReadShare.of(share))
+        del share
+    if told:
+        tell_shares(told, parts.format)
+    return join_counts(counts)
+
+
+def _label_counts(counts: "VoteCounts", settings: "LabelSettings", output: Path) -> dict[str, Any]:
+    from sfumato.labels.files import write_labels
+    from sfumato.labels.make import label_counts
+
+    with progress("Labelling"):
+        made = label_counts(counts, settings)
+    with progress("Writing"):
+        write_labels(made.labels, output)
+    return _summarise_counts(counts, made)
 
 
 def simulate(
@@ -453,46 +472,101 @@ def _write(
         write_distances(confusion_distances(made.labels), files.confusions)
 
 
+def _label_classes(
+    judgments: "Judgments", settings: "LabelSettings", files: _Files, *, per_annotator: bool
+) -> dict[str, Any]:
+    """Label each class on its own, and write one table of them."""
+    from sfumato.labels.aggregate import AGGREGATORS
+    from sfumato.labels.files import write_labels
+    from sfumato.labels.make import make_multi_labels
+    from sfumato.provenance import is_simulated
+
+    if per_annotator or files.intervals or files.left_out or files.confusions:
+        raise DataError(
+            "Each class of these answers is a label of its own: --per-annotator, --intervals, "
+            "--left-out and --confusions are for one distribution over the classes."
+        )
+    with progress("Labelling"):
+        made = make_multi_labels(judgments, settings)
+    write_labels(made, files.labels)
+    name = made.provenance[-1].name.removeprefix("aggregate ")
+    return {
+        "simulated": is_simulated(made.provenance),
+        "rows": len(made),
+        "items": len(made),
+        "classes": len(made.classes),
+        "judgments": len(judgments) + len(judgments.rejected),
+        "used": int(made.weight.max(axis=1).sum()),
+        "left_out": [],
+        "excluded": [],
+        "recipe": "per-class",
+        "settings": {},
+        "aggregate": name,
+        "estimand": AGGREGATORS[name].estimand,
+        "hint": "",
+        "remarks": ["Each class has a probability of its own; rows need not sum to one."],
+    }
+
+
+LEFT_OUT = (
+    "set aside when reading",
+    "not selected: repeats, checks, practice or duplicates",
+    "state too little for the recipe",
+)
+"""Why an answer is in no label, in the order in which that is found out."""
+
+
 def _summarise(
     judgments: "Judgments", made: "LabellingResult", *, per_annotator: bool
 ) -> dict[str, Any]:
     """What ``label`` prints, as plain numbers."""
     from sfumato.labels.make import default_aggregator
-    from sfumato.provenance import is_simulated
 
-    built = next(step for step in reversed(made.crowd.provenance) if step.name.startswith("label "))
-    aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
-    few = (
-        default_aggregator(made.crowd) != "mean"
-        and aggregate in ("mean", "vote-shares")
-        and not per_annotator
-    )
-    settings = {name: value for name, value in built.settings.items() if name != "left_out"}
-    return {
-        "simulated": is_simulated(made.crowd.provenance),
-        "rows": len(made.crowd) if per_annotator else len(made.labels),
-        "items": len(made.labels),
-        "classes": len(made.labels.classes),
+    left_out = (len(judgments.rejected), len(made.not_selected), len(made.left_out))
+    told = _told(made.aggregation, made.crowd.provenance, left_out)
+    told |= {
         "judgments": len(judgments) + len(judgments.rejected),
         "used": len(made.crowd),
-        "left_out": [
-            (count, reason)
-            for count, reason in (
-                (len(judgments.rejected), "set aside when reading"),
-                (len(made.not_selected), "not selected: repeats, checks, practice or duplicates"),
-                (len(made.left_out), "state too little for the recipe"),
-            )
-            if count
-        ],
         "excluded": made.ledger.rules.select("rule", "people", "answers").rows(),
+    }
+    if per_annotator:
+        nothing: dict[str, Any] = {"aggregate": None, "estimand": None, "hint": "", "remarks": []}
+        return {**told, **nothing, "rows": len(made.crowd)}
+    return told if default_aggregator(made.crowd) != "mean" else {**told, "hint": ""}
+
+
+def _summarise_counts(counts: "VoteCounts", made: "Aggregation") -> dict[str, Any]:
+    return _told(made, counts.provenance, counts.left_out) | {
+        "judgments": counts.judgments,
+        "used": counts.used,
+        "excluded": list(counts.excluded),
+    }
+
+
+def _told(
+    made: "Aggregation", before: "Provenance", left_out: tuple[int, int, int]
+) -> dict[str, Any]:
+    """What both ways to labels tell."""
+    from sfumato.labels.make import FEW_VOTES
+    from sfumato.provenance import is_simulated
+
+    built = next(step for step in reversed(before) if step.name.startswith("label "))
+    aggregate = made.labels.provenance[-1].name.removeprefix("aggregate ")
+    few = aggregate in ("mean", "vote-shares") and np.median(made.labels.weight) < FEW_VOTES
+    return {
+        "simulated": is_simulated(before),
+        "rows": len(made.labels),
+        "items": len(made.labels),
+        "classes": len(made.labels.classes),
+        "left_out": [pair for pair in zip(left_out, LEFT_OUT, strict=True) if pair[0]],
         "recipe": built.name.removeprefix("label "),
-        "settings": settings,
-        "aggregate": None if per_annotator else aggregate,
-        "estimand": None if per_annotator else made.aggregation.estimand,
+        "settings": {name: value for name, value in built.settings.items() if name != "left_out"},
+        "aggregate": aggregate,
+        "estimand": made.estimand,
         "hint": "Few votes per item: --aggregate auto predicts further votes better."
         if few
         else "",
-        "remarks": [] if per_annotator else list(made.aggregation.remarks),
+        "remarks": list(made.remarks),
     }
 
 

@@ -4,7 +4,7 @@ import os
 import secrets
 import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -148,12 +148,15 @@ MOST_JOINS = 10
 if TYPE_CHECKING:
     from sfumato.judgments.formats import Readable
     from sfumato.judgments.formats.reading import ReadOptions
-    from sfumato.judgments.judgments import Judgments
+    from sfumato.judgments.judgments import Judgments, RejectedRow, Remark
     from sfumato.judgments.quality import Rule
+    from sfumato.judgments.question import Question
 
 
-def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bool) -> "Readable":
-    """What a file holds; says how many rows were set aside."""
+def read_any(
+    file: Path, format_: str | None, options: "ReadOptions", strict: bool, *, tell: bool = True
+) -> "Readable":
+    """What a file holds; says how many rows were set aside, if it shall ``tell`` it."""
     from sfumato.judgments.formats import read
     from sfumato.judgments.formats import strict as refuse_rejected
 
@@ -161,12 +164,17 @@ def read_any(file: Path, format_: str | None, options: "ReadOptions", strict: bo
         found = read(file, format_, replace(options, progress=advance))
     if strict:
         refuse_rejected(found)
-    if found.rejected:
+    if tell:
+        _tell_rejected(found.rejected)
+    return found
+
+
+def _tell_rejected(rejected: "Sequence[RejectedRow]") -> None:
+    if rejected:
         notify(
-            f"Rows set aside: {len(found.rejected):,}, the first in {found.rejected[0]}. "
+            f"Rows set aside: {len(rejected):,}, the first in {rejected[0]}. "
             "`sfumato describe` lists the reasons; --strict makes this an error."
         )
-    return found
 
 
 @contextmanager
@@ -183,21 +191,71 @@ def explain_unclear() -> Iterator[None]:
 
 def tell_guesses(found: "Readable", format_: str | None) -> None:
     """What was guessed about a file, and how to join classes that may be one."""
+    from sfumato.judgments.formats import class_counts
     from sfumato.judgments.judgments import Judgments
 
     if format_ is None:
-        for remark in found.remarks:
-            example = f" ({remark.example})" if remark.example else ""
-            notify(f"{remark.what}: {remark.count:,}{example}")
+        _tell_remarks(found.remarks)
     if isinstance(found, Judgments):
-        tell_joins(found)
+        tell_joins(class_counts(found))
 
 
-def tell_joins(judgments: "Judgments") -> None:
-    """The options that join classes which are spelled almost alike."""
+@dataclass(frozen=True)
+class ReadShare:
+    """What there is to tell about one share of the items, without its answers."""
+
+    rejected: "tuple[RejectedRow, ...]"
+    remarks: "tuple[Remark, ...]"
+    question: "Question"
+    classes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, judgments: "Judgments") -> "ReadShare":
+        """What reading these judgments found."""
+        from sfumato.judgments.formats import class_counts
+
+        counts = class_counts(judgments)
+        return cls(judgments.rejected, judgments.remarks, judgments.question, counts)
+
+
+def tell_shares(shares: Sequence[ReadShare], format_: str | None) -> None:
+    """What ``read_any`` and ``tell_guesses`` tell, once for all shares of a folder.
+
+    A remark with the same count in every share is about the folder; otherwise it is about rows.
+    """
+    from sfumato.judgments.formats import look_at_classes
+
+    rejected = [row for share in shares for row in share.rejected]
+    _tell_rejected(sorted(rejected, key=lambda row: (row.file, row.line)))
+    counts: dict[str, int] = {}
+    for name, count in (pair for share in shares for pair in share.classes.items()):
+        counts[name] = counts.get(name, 0) + count
+    if format_ is None:
+        remarks: dict[str, list[Remark]] = {}
+        for remark in (remark for share in shares for remark in share.remarks):
+            remarks.setdefault(remark.what, []).append(remark)
+        joined = [_join_remarks(same, len(shares)) for same in remarks.values()]
+        _tell_remarks([*joined, *look_at_classes(shares[0].question, counts)])
+    tell_joins(counts)
+
+
+def _join_remarks(same: "Sequence[Remark]", shares: int) -> "Remark":
+    counts = [remark.count for remark in same]
+    of_folder = len(counts) == shares and len({*counts}) == 1
+    return replace(same[0], count=counts[0] if of_folder else sum(counts))
+
+
+def _tell_remarks(remarks: "Sequence[Remark]") -> None:
+    for remark in remarks:
+        example = f" ({remark.example})" if remark.example else ""
+        notify(f"{remark.what}: {remark.count:,}{example}")
+
+
+def tell_joins(classes: Mapping[str, int]) -> None:
+    """The options that join classes which are spelled almost alike, given their answers."""
     from sfumato.judgments.formats import similar_classes
 
-    for pair in similar_classes(judgments)[:MOST_JOINS]:
+    for pair in similar_classes(classes)[:MOST_JOINS]:
         rename = f"--rename {shlex.quote(f'{pair.rare}={pair.often}')}"
         folded = pair.often.casefold() == pair.rare.casefold()
         notify(
@@ -212,7 +270,7 @@ def read_judgments(
     """The judgments of a file; one that holds something else is an error."""
     from sfumato.judgments.judgments import Judgments
 
-    found = read_any(file, format_, options, strict)
+    found = read_any(file, format_, options, strict, tell=tell)
     if tell:
         tell_guesses(found, format_)
     if not isinstance(found, Judgments):

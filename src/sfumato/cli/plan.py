@@ -14,6 +14,7 @@ from sfumato.errors import DataError, require_packages
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
     from sfumato.planning.advise import Advice
+    from sfumato.planning.power import PowerPlan
 
 Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
 Classes = Annotated[int, typer.Option("--classes", help="How many classes there are.")]
@@ -49,6 +50,32 @@ Known = Annotated[
     Path | None,
     typer.Option("--known", help="Cheap labels of the items: says which to ask about first."),
 ]
+Effect = Annotated[
+    float | None,
+    typer.Option("--effect", help="Smallest difference that matters: how much will show it."),
+]
+Between = Annotated[
+    str, typer.Option("--between", help="Compare two kinds of items, or two groups of people.")
+]
+Outcome = Annotated[
+    str | None, typer.Option("--outcome", help="The class whose share is compared.")
+]
+NewPeople = Annotated[
+    bool, typer.Option("--new-people", help="New people answer each item, not the same ones.")
+]
+Clusters = Annotated[
+    Path | None,
+    typer.Option("--clusters", help="Table of item and cluster: items that belong together."),
+]
+Worth = Annotated[
+    list[str] | None,
+    typer.Option("--worth", metavar="FORM=ANSWERS", help="One answer in answers of the pilot."),
+]
+Alpha = Annotated[float, typer.Option("--alpha", help="Of the test that shall show it.")]
+Power = Annotated[float, typer.Option("--power", help="How surely it shall show.")]
+SHOWN = 8
+"""Designs that are printed; JSON has all."""
+
 Folder = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder for the plan as a page, figures and JSON."),
@@ -70,13 +97,24 @@ def plan(
     people: People = 1,
     utility: Utility = "linear",
     known: Known = None,
+    effect: Effect = None,
+    between: Between = "items",
+    outcome: Outcome = None,
+    new_people: NewPeople = False,
+    clusters: Clusters = None,
+    worth: Worth = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
     output: Folder = None,
     overwrite: given.Overwrite = False,
     seed: given.Seed = 0,
     as_json: given.AsJson = False,
 ) -> None:
     """Which labels to collect for so many items and classes, at what cost."""
+    from sfumato.labels.tables import read_pairs
+    from sfumato.names import find
     from sfumato.planning import plans
+    from sfumato.planning.power import BETWEEN
 
     refuse_filled(output, "plan.json", "plan.html", overwrite=overwrite)
     if output is not None:
@@ -100,6 +138,14 @@ def plan(
             people=people,
             utility=utility,
             known=known,
+            effect=effect,
+            between=find(BETWEEN, between, what="side to compare"),
+            outcome=outcome,
+            new_people=new_people,
+            clusters=None if clusters is None else read_pairs(clusters, "item"),
+            worth=_numbers(worth or [], "--worth"),
+            alpha=alpha,
+            power=power,
             seed=seed,
         )
     page = None
@@ -112,6 +158,8 @@ def plan(
     if as_json:
         print_json(found)
         return
+    if made.power is not None:
+        _show_power(made.power)
     _show(found, made.advice)
     if page is not None:
         typer.echo(f"\nPlan: {page}")
@@ -150,6 +198,24 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise DataError(f"--kept takes whole numbers with commas, not {text!r}.") from None
+
+
+def _show_power(power: "PowerPlan") -> None:
+    for line in power.lines():
+        print_line(line)
+    rows = [
+        (each.form, f"{each.items:,}", f"{each.people:,}", f"{each.answers:,}",
+         "–" if each.price is None else f"{each.price:,.0f} {each.unit}",
+         f"{each.power:.2f} [{each.low:.2f}, {each.high:.2f}]")
+        for each in power.designs[:SHOWN]
+    ]  # fmt: skip
+    header = ("form", "items", "people", "answers", "price", "power")
+    print_table("Designs that are expected to show it", header, rows)
+    if len(power.rates) > 1:
+        rates = [(form, f"{rate:.2f}") for form, rate in power.rates.items()]
+        first = next(iter(power.rates))
+        print_table(f"Worth of one answer in {first} answers, here", ("form", "worth"), rates)
+    print_line("")
 
 
 def _show(found: dict[str, Any], advice: "Advice") -> None:

@@ -120,6 +120,13 @@ def worth(
     if quality is not None:
         costs = done.cost(quality, person=person_price, judge=judge_price)
         found["costs"] = costs.to_dicts()
+        found["costs_by_stratum"] = [
+            {"stratum": stratum, **row}
+            for stratum in dict.fromkeys(row["stratum"] for row in found["strata"])
+            for row in done.cost(
+                quality, person=person_price, judge=judge_price, stratum=stratum
+            ).to_dicts()
+        ]
     if as_json:
         print_json(found)
         return
@@ -195,6 +202,20 @@ def _print(found: Mapping[str, Any], quality: float | None) -> None:
             (row["judge"], format_number(row["people"]), format_number(row["price"]))
             for row in found.get("costs", [])
         ],
+    )
+    print_table(
+        "The same by stratum and group: as much as people tell there",
+        ("stratum", "judge", "people per item", "price per item"),
+        [
+            (
+                row["stratum"],
+                row["judge"],
+                format_number(row["people"]),
+                format_number(row["price"]),
+            )
+            for row in found.get("costs_by_stratum", [])
+        ],
+        names=2,
     )
 
 

@@ -32,7 +32,7 @@ from sfumato.data.registry import (
     find_dataset,
 )
 from sfumato.data.texts import TextSet, TextsPart, decode_texts
-from sfumato.errors import DataError
+from sfumato.errors import DataError, MissingDataset
 from sfumato.items.pictures import decode_picture
 from sfumato.judgments.formats import Readable, read
 from sfumato.judgments.formats.reading import ReadOptions
@@ -266,9 +266,13 @@ class _Wanted:
         )
 
 
+WHOLE = "all"
+"""The part that is loaded if none is named."""
+
+
 def _choose(table: Mapping[str, object], part: str | None, *, what: str) -> str:
-    if part is None and len(table) == 1:
-        return next(iter(table))
+    if part is None and (len(table) == 1 or WHOLE in table):
+        return WHOLE if WHOLE in table else next(iter(table))
     if part is None and table:
         raise DataError(f"There is more than one {what}; name one of {', '.join(table)}.")
     find(table, part or "", what=what)
@@ -419,9 +423,8 @@ def _decode_batches(wanted: _Wanted) -> ImageSet:
     path = official_archive(wanted.folder)
     if path is None:
         place = (wanted.folder or data_folder()) / "cifar10"
-        raise DataError(
-            f"There is neither {BINARY} nor {PICKLED} in {place}. `sfumato data get "
-            "cifar10-official` fetches the first; SFUMATO_DATA names the folder of datasets."
+        raise MissingDataset(
+            f"There is neither {BINARY} nor {PICKLED} in {place}", "cifar10-official"
         )
     binary = path.name == BINARY
     form = "cifar-10-batches-bin/{}.bin" if binary else "cifar-10-batches-py/{}"

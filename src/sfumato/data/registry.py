@@ -20,7 +20,7 @@ from urllib.error import HTTPError, URLError
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from sfumato.errors import DataError, missing_package
+from sfumato.errors import DataError, MissingDataset, missing_package
 from sfumato.items.load import cache_folder
 from sfumato.judgments.formats.datasets import CIFAR10, FASHION_MNIST, LABELME
 from sfumato.names import find
@@ -82,6 +82,8 @@ class TextsRecord(Record):
     """The files of each part: answers first."""
     rename: dict[str, dict[str, str]] = {}
     """By part: what answers count as, where the dataset's authors count several as one."""
+    asked: dict[str, str] = {}
+    """By part: the kind of question, where the form of the answers does not tell it."""
 
 
 class JudgmentsRecord(Record):
@@ -150,10 +152,7 @@ class Dataset(Record):
         files |= {file.path: file for file in self.files}  # names may occur in several folders
         place = self.base(folder) / find(files, name, what=f"file of {self.name}").path
         if not place.exists():
-            raise DataError(
-                f"{place} is missing. `sfumato data get {self.name}` fetches it or says how to "
-                "make it; SFUMATO_DATA names the folder of datasets."
-            )
+            raise MissingDataset(f"{place} is missing", self.name)
         return place
 
     def presence(self, folder: Path) -> Presence:

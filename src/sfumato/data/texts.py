@@ -22,6 +22,7 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, judgments_from
 from sfumato.judgments.question import ask
 from sfumato.labels.labelset import LabelSet, hard_labels
+from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.provenance import Provenance, Step, fingerprint_file
 from sfumato.tabular import ShortRepr
 
@@ -52,6 +53,8 @@ class TextSet(ShortRepr):
     licence: str = ""
     source: str = ""
     """Where it comes from, and the paper to cite."""
+    labels_by_class: MultiLabelSet | None = None
+    """The published shares of each class on its own, where several may apply."""
 
     def _summary(self) -> str:
         texts = "no texts" if self.items is None else self.items.describe()
@@ -81,6 +84,11 @@ class TextsPart:
         inputs = {path.name: fingerprint_file(path) for path in self.paths}
         return (Step(f"load {self.dataset.name}", {"part": self.part}, inputs),)
 
+    @property
+    def asked(self) -> str | None:
+        """The kind of question, where the answers do not tell it."""
+        return self.record.asked.get(self.part)
+
     def texts(self, rows: Mapping[str, Mapping[str, str]]) -> Items:
         """Texts by item and field."""
         return replace(load_items(rows), provenance=self.provenance)
@@ -100,13 +108,18 @@ def _decode_lewidi(wanted: TextsPart) -> TextSet:
     answers, texts, rows, split = {}, {}, {}, {}
     for path in wanted.paths:
         part = path.stem.rpartition("_")[2]
-        answers[part] = _judgments(read(path, "lewidi", ReadOptions()))
+        answers[part] = _judgments(read(path, "lewidi", question=wanted.asked))
         for number, record in _json(path).items():
             item = f"{part}-{number}"
             split[item], texts[item] = part, _fields(record["text"])
             rows[item] = record["soft_label"]
     judgments = _joined(answers, wanted.record.rename.get(wanted.part, {}))
-    return TextSet("", judgments, wanted.texts(texts), _published(rows, wanted), split=split)
+    labels, by_class = _published(rows, wanted)
+    if labels is not None:
+        labels = labels.change(values=judgments.question.values)
+    return TextSet(
+        "", judgments, wanted.texts(texts), labels, split=split, labels_by_class=by_class
+    )
 
 
 def _fields(text: Any) -> dict[str, str]:
@@ -136,20 +149,21 @@ def _joined(parts: Mapping[str, Judgments], rename: Mapping[str, str]) -> Judgme
     return joined_classes(judgments, ReadOptions(rename=dict(rename)))
 
 
-def _published(rows: Mapping[str, Mapping[str, Any]], wanted: TextsPart) -> LabelSet | None:
-    """Published shares, rounded as they are, brought to sums of one; None for shares by class."""
-    if any(isinstance(share, Mapping) for row in rows.values() for share in row.values()):
-        return None
+def _published(
+    rows: Mapping[str, Mapping[str, Any]], wanted: TextsPart
+) -> tuple[LabelSet | None, MultiLabelSet | None]:
+    """Published shares, rounded as they are: brought to sums of one, or each class on its own."""
     classes = tuple(next(iter(rows.values())))
+    if any(isinstance(share, Mapping) for row in rows.values() for share in row.values()):
+        yes = np.array([[float(row[name]["1"]) for name in classes] for row in rows.values()])
+        return None, MultiLabelSet(tuple(rows), classes, yes, provenance=wanted.provenance)
     shares = np.array([[float(row[name]) for name in classes] for row in rows.values()])
-    return LabelSet(
-        tuple(rows), classes, shares / shares.sum(axis=1, keepdims=True),
-        provenance=wanted.provenance,
-    )  # fmt: skip
+    probs = shares / shares.sum(axis=1, keepdims=True)
+    return LabelSet(tuple(rows), classes, probs, provenance=wanted.provenance), None
 
 
 def _decode_chaosnli(wanted: TextsPart) -> TextSet:
-    """About 100 votes an item without names; beside it what published models believe."""
+    """About 100 votes per item without names; beside it what published models believe."""
     stored = [path for path in wanted.paths if path.name.startswith("pred_")]
     answers = [path for path in wanted.paths if path not in stored]
     records = [json.loads(line) for path in answers for line in _lines(path)]
@@ -202,7 +216,7 @@ def _stored_predictions(
 
 
 def _decode_judge_bench(wanted: TextsPart) -> TextSet:
-    """JUDGE-BENCH's form: one list of answers an item, nobody's name."""
+    """JUDGE-BENCH's form: one list of answers per item, nobody's name."""
     (path,) = wanted.paths
     held = _json(path)
     (metric,) = (each["metric"] for each in held["annotations"])
@@ -227,21 +241,28 @@ def _decode_judge_bench(wanted: TextsPart) -> TextSet:
 
 
 def _decode_varierr(wanted: TextsPart) -> TextSet:
-    """The labels of each person in the first round; who was unsure gave none."""
+    """The labels of each person in the first round; who was unsure gave none.
+
+    Of both rounds, the second is a second look: the labels of which a person still found one of
+    their own reasons to make sense.
+    """
     (path,) = wanted.paths
     records = [json.loads(line) for line in _lines(path)]
     classes = tuple(INFERENCE.values())
-    sets: dict[tuple[str, str], list[str]] = {}
+    sets: dict[tuple[str, str, str], list[str]] = {}
+    views = ("first", "repeat") if wanted.part == "both rounds" else ("first",)
     for record in records:
         for name in classes:
             for each in record[name]:
-                chosen = sets.setdefault((record["id"], str(each["annotator"])), [])
-                chosen += [name] if name not in chosen else []
+                for view in views:
+                    chosen = sets.setdefault((record["id"], str(each["annotator"]), view), [])
+                    if name not in chosen and (view == "first" or _stands_by(each)):
+                        chosen.append(name)
     judgments = judgments_from(
         ask("likely-set", classes),
         pl.DataFrame(
-            [(item, person, json.dumps(chosen)) for (item, person), chosen in sets.items()],
-            schema=["item", "annotator", "answer"],
+            [(*key, json.dumps(chosen)) for key, chosen in sets.items()],
+            schema=["item", "annotator", "view", "answer"],
             orient="row",
         ),
         file=path.name,
@@ -252,10 +273,18 @@ def _decode_varierr(wanted: TextsPart) -> TextSet:
     return TextSet("", judgments, wanted.texts(texts))
 
 
+def _stands_by(reason: Mapping[str, Any]) -> bool:
+    """Whether the author of a reason found it to make sense in the second round."""
+    return any(
+        each["annotator"] == reason["annotator"] and each["makes_sense"]
+        for each in reason["judgments"]
+    )
+
+
 def _decode_judges(wanted: TextsPart) -> TextSet:
     """AltTest's folder: people and language models who answered the same questions."""
     people, models, *prompts = wanted.paths
-    judgments = _judgments(read(people))
+    judgments = _judgments(read(people, question=wanted.asked))
     answers = _json(models)
     said = {str(answer) for rows in answers.values() for answer in rows.values()}
     classes = (*judgments.question.classes, *sorted(said - {*judgments.question.classes}))
@@ -278,15 +307,19 @@ def _decode_judges(wanted: TextsPart) -> TextSet:
 
 
 def _decode_aggrecat(wanted: TextsPart) -> TextSet:
-    """Experts' best estimate of the probability that a claim replicates, in one round."""
+    """Experts' lowest, best and highest probability that a claim replicates, in one round."""
     ratings, outcomes = wanted.paths
-    table = pl.read_csv(ratings, infer_schema=False).filter(
-        round=wanted.part, element="three_point_best"
+    points = ["lower", "best", "upper"]
+    table = (
+        pl.read_csv(ratings, infer_schema=False)
+        .filter(round=wanted.part, question="direct_replication")
+        .with_columns(pl.col("element").str.replace("three_point_", ""))
+        .pivot("element", index=["paper_id", "user_name"], values="value")
+        .with_columns(pl.col(points).cast(pl.Float64))
     )
-    best = table["value"].cast(pl.Float64).to_list()
-    answers = [json.dumps(dict(zip(REPLICATION, (p, 100 - p), strict=True))) for p in best]
+    answers = [json.dumps(row) for row in table.select(points).to_dicts()]
     judgments = judgments_from(
-        ask("distribution", REPLICATION),
+        ask("three-point", REPLICATION),
         table.select(item="paper_id", annotator="user_name", answer=pl.Series(answers)),
         file=ratings.name,
         lines=range(1, len(table) + 1),

@@ -148,24 +148,25 @@ def _of_items(rows: list[Any], question: Question) -> dict[str, list[Any]]:
         "at": [datetime.fromtimestamp(row.received, UTC).isoformat() for row in rows],
         "gold": [row.gold if row.gold in known else None for row in rows],
         "completed": [row.ended == "finished" for row in rows],
+        **({"note": notes} if any(notes := _notes(rows)) else {}),
     }
 
 
 def _of_comparisons(rows: list[Any], question: ComparisonQuestion) -> dict[str, list[Any]]:
     items = [_secret(row, question.kind) for row in rows]
     given = [json.loads(row.answer) for row in rows]
-    match question.kind:
-        case "pairs":
-            names: tuple[str, ...] = ("first", "second")
-            answer = {"rating": [one["rating"] for one in given]}
-        case "triplets":
-            names = ("item", "first", "second")
-            answer = {"closer": [one["closer"] for one in given]}
-        case "preference":
-            raise AssertionError("no screen asks preferences")
-        case _:
-            assert_never(question.kind)
-    return {name: [one[name] for one in items] for name in names} | answer
+    names = _NEEDED[question.kind]
+    notes = {"note": _notes(rows)} if question.kind == "preference" else {}
+    return {
+        **{name: [one[name] for one in items] for name in names},
+        question.answer: [one[question.answer] for one in given],
+        **notes,
+    }
+
+
+def _notes(rows: list[Any]) -> list[str | None]:
+    """What people wrote beside their answers."""
+    return [None if row.note is None else json.loads(row.note).get("text") for row in rows]
 
 
 def _of_mixes(rows: list[Any]) -> dict[str, list[Any]]:
@@ -184,6 +185,7 @@ def _of_mixes(rows: list[Any]) -> dict[str, list[Any]]:
 
 _NEEDED = {
     "pairs": ("first", "second"),
+    "preference": ("first", "second"),
     "triplets": ("item", "first", "second"),
     "mix": ("first_item", "second_item", "first_class", "second_class", "coefficient"),
 }
@@ -206,8 +208,19 @@ def _table(columns: dict[str, list[Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False, infer_schema_length=None)
 
 
+_NOTE = (
+    sa.select(store.answer_event.c.data)
+    .where(store.answer_event.c.trial == store.trial.c.id, store.answer_event.c.kind == "note")
+    .order_by(store.answer_event.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+    .label("note")
+)
+"""The last thing that somebody wrote beside an answer."""
+
 _ANSWERS = prepare(
     sa.select(
+        _NOTE,
         store.session.c.id.label("session"),
         store.session.c.ended,
         store.participant.c.pseudonym,
@@ -280,7 +293,7 @@ def write_jspsych(answers: Readable, path: Path) -> None:
         )
     if path.suffix.lower() != ".csv":
         raise DataError(f"jsPsych rows are written as .csv, not as {path.name!r}.")
-    refuse_platform_ids(answers.table)
+    refuse_platform_ids(answers.table["annotator"])
     pages = pl.DataFrame(
         list(_pages(answers)), schema=dict.fromkeys(_COLUMNS, pl.String()), orient="row"
     )
@@ -396,7 +409,7 @@ def _holdable(answers: Readable, format_name: str) -> Judgments:
             f"answers are no first views (the first is a {other['view'][0]!r}); leave them out, "
             "or write --format judgments."
         )
-    refuse_platform_ids(answers.table)
+    refuse_platform_ids(answers.table["annotator"])
     return answers
 
 

@@ -1,5 +1,6 @@
 """Turn a study into a copy to be looked at: all its screens, marked, and nothing is kept."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from starlette.applications import Starlette
 
-from sfumato.elicit.design.places import IMAGES, database_url, open_study, read_key
+from sfumato.elicit.design.places import IMAGES, LOGO, database_url, open_study, read_key
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.backup import copy_stimuli
@@ -34,6 +35,8 @@ def preview_app(folder: Path, stored: Database | None = None) -> Iterator[Starle
         database = open_database(f"sqlite:///{Path(place) / 'preview.sqlite'}")
         copy_stimuli(stored or open_database(database_url(folder)), database)
         (Path(place) / IMAGES).symlink_to((folder / IMAGES).absolute())
+        if shown.page.logo:
+            shutil.copy(folder / LOGO, Path(place) / LOGO)
         collection = collection_of(shown, read_key(folder))
         writer = Writer(database, collection, rng=np.random.default_rng())
         yield make_app(Path(place), writer=writer, preview=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.evaluation.models import load_compared
-from sfumato.labels.labelset import LabelSet
+from sfumato.labels.labelset import LabelSet, align
 from sfumato.labels.signals import disputed_thirds, strata_of
 from sfumato.labels.tables import find_items, read_frame
 from sfumato.names import find, quote_names
@@ -157,7 +157,7 @@ def cover(
     if len(compared.models) != 1:
         raise DataError(f"Sets are made from one model, but {len(compared.models)} were given.")
     ((arm, model),) = compared.models.items()
-    human, model = compared.human, model.take(compared.human.items)
+    human, model = align(compared.human, model.take(compared.human.items))  # columns by name
     if len(human) < 2:
         raise DataError("At least two items with labels and predictions are needed.")
     rng = np.random.default_rng(seed)

@@ -24,7 +24,14 @@ from sfumato.labels.compare import (
 from sfumato.labels.labelset import LabelSet
 from sfumato.names import find
 from sfumato.scores import Better, Metric, metric_words
-from sfumato.stats import mean_of_defined, pearson, spearman_of_codes
+from sfumato.stats import (
+    Resamples,
+    mean_of_defined,
+    mid_ranks,
+    pearson,
+    ratio,
+    spearman_of_codes,
+)
 
 # Turn two label sets over the same items into what the metrics share: who was right, and where.
 #
@@ -314,6 +321,14 @@ def worst_class_of(parts: Parts) -> float:
     return float((right[items > 0] / items[items > 0]).min())
 
 
+def redraw_worst_class(parts: Parts, drawn: Resamples) -> Parts:
+    """The lowest accuracy of a class on resampled rows of ``class_and_right``."""
+    of_class = parts[:, 0].astype(np.int64)
+    classes = int(of_class.max()) + 1
+    right, items = (drawn.sums(of_class, values, classes) for values in (parts[:, 1], None))
+    return np.asarray(np.nanmin(ratio(right, items), axis=1))
+
+
 def entropies(human: LabelSet, model: LabelSet) -> Parts:
     """For each item the entropy of the human label and that of the model's row, in nats."""
     require_same_rows(human, model)
@@ -336,6 +351,33 @@ def rank_correlation_of(codes: Parts) -> float:
     return float(spearman_of_codes(*codes.T.astype(np.int64)))
 
 
+def redraw_rank_correlation(codes: Parts, drawn: Resamples) -> Parts:
+    """Spearman correlations of resampled rows of ``entropy_codes``, to first order.
+
+    With F(x) the share of rows below x and half of those at x, the correlation is that of F(x) and
+    G(y). Rows that come again also move the ranks of all others: a row adds to E[F·G] its own
+    F(x)·G(y), and what G it is below and what F.
+    """
+    places = codes.T.astype(np.int64)
+    first, second = ranks = [mid_ranks(place) / len(codes) for place in places]
+
+    def below(side: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        held = np.bincount(places[side], values) / len(codes)
+        above: NDArray[np.float64] = (held[::-1].cumsum()[::-1] - held / 2)[places[side]]
+        return above
+
+    added = [
+        first * second + below(0, second) + below(1, first),
+        *(rank * rank + 2 * below(side, rank) for side, rank in enumerate(ranks)),
+    ]
+    now = [first @ second, first @ first, second @ second]
+    shared, *own = (
+        mean - 2 * value / len(codes) - 0.25
+        for mean, value in zip(drawn.means(*added), now, strict=True)
+    )
+    return shared / np.sqrt(np.prod(own, axis=0))
+
+
 def correlation_of(pairs: Parts) -> float:
     """Pearson correlation of two columns; NaN where one does not vary, as among the unanimous."""
     if len(pairs) < 2:
@@ -344,6 +386,13 @@ def correlation_of(pairs: Parts) -> float:
     if np.ptp(x) <= SAME or np.ptp(y) <= SAME:
         return float("nan")
     return float(pearson(x, y))
+
+
+def redraw_correlation(pairs: Parts, drawn: Resamples) -> Parts:
+    """Pearson correlations of resampled rows."""
+    x, y = (pairs - pairs.mean(axis=0)).T
+    to_x, to_y, xx, yy, xy = drawn.means(x, y, x * x, y * y, x * y)
+    return np.asarray((xy - to_x * to_y) / np.sqrt((xx - to_x**2) * (yy - to_y**2)))
 
 
 # Turn a model's confidence and who was right into calibration errors and reliability tables.
@@ -412,6 +461,11 @@ def ece_of(parts: Parts) -> float:
     return _binned_gap(parts[:, 0], parts[:, 1])
 
 
+def redraw_ece(parts: Parts, drawn: Resamples) -> Parts:
+    """``ece_of`` resampled rows."""
+    return _binned_gaps(parts[:, 0], parts[:, 1], drawn)
+
+
 def classwise_parts(human: LabelSet, model: LabelSet, bins: int = BINS) -> Parts:
     """For each item the bin of each class, then model minus human probability of each class."""
     require_same_rows(human, model)
@@ -433,6 +487,14 @@ def classwise_of(parts: Parts) -> float:
     """
     bin_of, gap = np.hsplit(parts, 2)
     return float(np.mean([_binned_gap(*columns) for columns in zip(bin_of.T, gap.T, strict=True)]))
+
+
+def redraw_classwise(parts: Parts, drawn: Resamples) -> Parts:
+    """``classwise_of`` resampled rows."""
+    bin_of, gap = np.hsplit(parts, 2)
+    columns = zip(bin_of.T, gap.T, strict=True)
+    by_class = (_binned_gaps(places, values, drawn) for places, values in columns)
+    return np.asarray(sum(by_class) * 2 / parts.shape[1])
 
 
 def bin_size_for(items: int) -> int:
@@ -478,19 +540,51 @@ def rms_published_of(parts: Parts, bin_size: int | None = None) -> float:
     return float(np.sqrt(_square_errors(parts, bin_size)[:-1].sum()))
 
 
+def redraw_rms(parts: Parts, drawn: Resamples) -> Parts:
+    """``rms_of`` resampled rows."""
+    return drawn.once(_redraw_both_rms, parts)[:, 0]
+
+
+def redraw_rms_published(parts: Parts, drawn: Resamples) -> Parts:
+    """``rms_published_of`` resampled rows."""
+    return drawn.once(_redraw_both_rms, parts)[:, 1]
+
+
 def _square_errors(parts: Parts, bin_size: int | None) -> NDArray[np.float64]:
     """n_b/N (confidence − accuracy)² of each bin, least confident first."""
-    size = _checked_size(len(parts), bin_size)
     rank = parts[:, 0].astype(np.int64)
     items = np.bincount(rank)
     gap = np.bincount(rank, weights=parts[:, 1] - parts[:, 2])
-    edges = size * np.arange(max(len(parts) // size, 1) + 1)
-    edges[-1] = len(parts)
+    return _errors_of_bins(np.cumsum(items), np.cumsum(gap), bin_size)
+
+
+def _redraw_both_rms(parts: Parts, drawn: Resamples) -> Parts:
+    """Errors over all bins, and over all but the last, of resampled rows: (draws, 2)."""
+    order = np.argsort(parts[:, 0], kind="stable")
+    last = np.flatnonzero(np.diff(parts[order, 0], append=np.inf))  # of rows with one confidence
+    gap = (parts[:, 1] - parts[:, 2])[order]
+    found = []
+    for weights in drawn.weights():
+        times = weights[order]
+        reached, carried = times.cumsum(dtype=np.int64), (times * gap).cumsum()
+        if len(last) < len(order):
+            reached, carried = reached[last], carried[last]
+        errors = _errors_of_bins(reached, carried, None)
+        found.append([errors.sum(), errors[:-1].sum()])
+    return np.sqrt(found)
+
+
+def _errors_of_bins(
+    reached: NDArray[np.int64], carried: NDArray[np.float64], bin_size: int | None
+) -> NDArray[np.float64]:
+    """The same of how many items, and what sum of gaps, there are up to each confidence."""
+    total = int(reached[-1])
+    size = _checked_size(total, bin_size)
+    edges = size * np.arange(max(total // size, 1) + 1)
+    edges[-1] = total
     # Summed up to each edge; an edge inside a group of equal confidence takes its part of it.
-    reached = np.concatenate([[0], np.cumsum(items)])
-    carried = np.concatenate([[0.0], np.cumsum(gap)])
-    of_bin = np.diff(np.interp(edges, reached, carried))
-    return of_bin**2 / np.diff(edges) / len(parts)
+    up_to = np.interp(edges, np.append(0, reached), np.append(0.0, carried))
+    return np.asarray(np.diff(up_to) ** 2 / np.diff(edges) / total)
 
 
 def _checked_size(items: int, bin_size: int | None) -> int:
@@ -514,6 +608,16 @@ def _binned_gap(bin_of: NDArray[np.float64], gap: NDArray[np.float64]) -> float:
     return float(np.abs(np.bincount(bin_of.astype(np.int64), weights=gap)).sum() / len(gap))
 
 
+def _binned_gaps(
+    bin_of: NDArray[np.float64], gap: NDArray[np.float64], drawn: Resamples
+) -> NDArray[np.float64]:
+    """``_binned_gap`` of resampled rows."""
+    places = bin_of.astype(np.int64)
+    bins = int(places.max()) + 1
+    counts = drawn.sums(np.zeros_like(places), None, 1)[:, 0]
+    return np.asarray(np.abs(drawn.sums(places, gap, bins)).sum(axis=1) / counts)
+
+
 # All metrics under the names that a person types: how each is computed. What is said of them is in
 # metrics.toml.
 
@@ -533,6 +637,8 @@ class Scorer:
     per_item: Callable[[LabelSet, LabelSet], PerItem] | None = None
     scale: bool = False
     """Whether it needs labels whose classes are the points of a scale."""
+    redraw: Callable[[NDArray[np.float64], Resamples], NDArray[np.float64]] | None = None
+    """The number on resamples of many rows, where it is no mean: (draws,)."""
 
     @property
     def metric(self) -> Metric:
@@ -589,17 +695,27 @@ METRICS: dict[str, Scorer] = {
         _mean_over_items("second_best_accuracy", second_best_accuracy),
         _mean_over_items("second_best_accuracy_all", second_best_accuracy_all),
         _mean_over_items("top2_accuracy", top2_accuracy),
-        Scorer("worst_class_accuracy", class_and_right, worst_class_of),
+        Scorer("worst_class_accuracy", class_and_right, worst_class_of, redraw=redraw_worst_class),
         _mean_over_items("confidence", confidence),
         _mean_over_items("confidence_right", confidence_right),
         _mean_over_items("confidence_wrong", confidence_wrong),
         _mean_over_items("entropy", entropy),
-        Scorer("entropy_correlation", entropies, correlation_of),
-        Scorer("entropy_correlation_spearman", entropy_codes, rank_correlation_of),
-        Scorer("rms_calibration", rms_parts, rms_of),
-        Scorer("rms_calibration_published", rms_parts, rms_published_of),
-        Scorer("ece", ece_parts, ece_of),
-        Scorer("classwise_calibration", classwise_parts, classwise_of),
+        Scorer("entropy_correlation", entropies, correlation_of, redraw=redraw_correlation),
+        Scorer(
+            "entropy_correlation_spearman",
+            entropy_codes,
+            rank_correlation_of,
+            redraw=redraw_rank_correlation,
+        ),
+        Scorer("rms_calibration", rms_parts, rms_of, redraw=redraw_rms),
+        Scorer(
+            "rms_calibration_published",
+            rms_parts,
+            rms_published_of,
+            redraw=redraw_rms_published,
+        ),
+        Scorer("ece", ece_parts, ece_of, redraw=redraw_ece),
+        Scorer("classwise_calibration", classwise_parts, classwise_of, redraw=redraw_classwise),
         _mean_over_items("manhattan", l1),
         _mean_over_items("wasserstein", wasserstein, scale=True),
         _mean_over_items("mean_error", mean_error, scale=True),

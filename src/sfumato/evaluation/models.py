@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.evaluation.multilabel import as_units, score_multi_labels
 from sfumato.evaluation.predictions import (
     Kind,
     LoadedPredictions,
@@ -36,8 +37,9 @@ from sfumato.evaluation.trials import Mask
 from sfumato.frames import is_table
 from sfumato.judgments.formats.columns import item_rank
 from sfumato.judgments.judgments import Judgments
-from sfumato.labels.files import load_labels
+from sfumato.labels.files import is_each_class, load_labels, read_multi_labels
 from sfumato.labels.labelset import LabelSet
+from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
 from sfumato.labels.verbs import label
 from sfumato.names import find, quote_names
@@ -122,7 +124,8 @@ def evaluate(
     the ids of items by a name of one's own. ``kind`` says what the numbers are, of all models or by
     model. ``classes`` are the order of what a source does not name, ``item`` is the column of the
     items, ``missing`` what happens to items without a prediction, ``unshared`` to classes that one
-    side lacks. With ``ensemble`` the mean of the models is scored as one more.
+    side lacks. With ``ensemble`` the mean of the models is scored as one more. Labels of each class
+    on its own (``MultiLabelSet``) are scored by metrics of their own, one model beside the other.
 
     >>> labels = {"item": ["a", "b", "c"], "cat": [1, 0.5, 0], "dog": [0, 0.5, 1]}
     >>> ours = {"item": ["a", "b", "c"], "cat": [0.9, 0.6, 0.2], "dog": [0.1, 0.4, 0.8]}
@@ -130,8 +133,14 @@ def evaluate(
     >>> [(row.arm, row.metric, round(row.value, 4)) for row in found]
     [('ours', 'brier', 0.04)]
     """
+    given = _labelled(labels)
+    if isinstance(given, MultiLabelSet) or (
+        isinstance(given, str | Path) and is_each_class(Path(given))
+    ):
+        models = {arm: read_multi_labels(source) for arm, source in _by_arm(predictions).items()}
+        return _scored_classes(read_multi_labels(given), models, metrics, draws, seed)
     compared = load_compared(
-        labels, predictions, original=original, kind=kind, classes=classes, item=item,
+        given, predictions, original=original, kind=kind, classes=classes, item=item,
         missing=missing, unshared=unshared,
     )  # fmt: skip
     return _scored(
@@ -274,6 +283,27 @@ def compare(
 def _labelled(source: object) -> object:
     """People's answers as the labels that follow from them; anything else as it is."""
     return label(source) if isinstance(source, Judgments) else source
+
+
+def _scored_classes(
+    human: MultiLabelSet,
+    models: Mapping[str, MultiLabelSet],
+    metrics: Sequence[str] | None,
+    draws: int,
+    seed: int,
+) -> Evaluation:
+    rng = np.random.default_rng(seed)
+    rows = score_multi_labels(human, models, metrics=metrics, rng=rng, draws=draws)
+    said = "Each class is scored on its own; numbers are means over items and classes."
+    return Evaluation(
+        Estimates.of(rows).table,
+        labels=as_units(human, human),
+        models={arm: as_units(human, model) for arm, model in models.items()},
+        original=None,
+        places=(),
+        remarks=(said,),
+        cautions=(),
+    )
 
 
 def _seeds(source: Any) -> dict[int, Any]:
@@ -575,6 +605,9 @@ def _divided(labels: LabelSet, classes: tuple[str, ...], items: Sequence[str]) -
         probs / probs.sum(axis=1, keepdims=True),
         taken.weight,
         (*taken.provenance, step),
+        values=None
+        if taken.values is None
+        else tuple(taken.values[taken.classes.index(name)] for name in classes),
     )
 
 

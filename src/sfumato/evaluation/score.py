@@ -149,6 +149,8 @@ def join(human: LabelSet, model: LabelSet, missing: Missing = "error") -> tuple[
 
     Items that only the model has are left out: predictions often cover more than was judged.
     """
+    if human.items == model.items:
+        return align(human, model)
     known = set(model.items)
     match missing:
         case "error":

@@ -32,7 +32,9 @@ from sfumato.names import find
 from sfumato.provenance import Provenance, Step, is_simulated, to_json
 from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
 from sfumato.stats import (
+    MANY_ROWS,
     Interval,
+    Resamples,
     bootstrap_means,
     bootstrap_statistics,
     item_influence,
@@ -91,6 +93,12 @@ class MetricRows:
     labels: Provenance
     """Where the labels came from that it is measured against."""
     note: str = ""
+    redraw: Callable[[NDArray[np.float64], Resamples], NDArray[np.float64]] | None = None
+    """Its values on resamples of many rows, where it is no mean."""
+
+    def at(self, places: Places) -> NDArray[np.float64]:
+        """The rows of some items, which are all if they are as many."""
+        return self.rows if len(places) == len(self.rows) else self.rows[places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +208,7 @@ def metric_rows(
             scorer.summary,
             scorer.per_item is not None,
             human.provenance,
+            redraw=scorer.redraw,
         )
         for name, scorer in ((name, find(METRICS, name, what="metric")) for name in metrics)
         for against, human in labels.items()
@@ -426,7 +435,7 @@ def added_influence(
 
 def value_of(rows: MetricRows, places: Places) -> float:
     """The metric over the items at these places; NaN where there are too few."""
-    return rows.summary(rows.rows[places]) if len(places) >= FEWEST else float("nan")
+    return rows.summary(rows.at(places)) if len(places) >= FEWEST else float("nan")
 
 
 def draw(
@@ -435,8 +444,8 @@ def draw(
     """Each metric on resampled items of these places; empty where it is not defined on them.
 
     Means are drawn as one matrix product. What is no mean is computed again on each draw, which
-    costs far more, and gets two draws in five. All means see the same items, and so do all
-    others, so that differences between them are paired.
+    costs far more, and gets two draws in five; of many items it is computed from sums. All means
+    see the same items, and so do all others, so that differences between them are paired.
     """
     means = [at for at, each in enumerate(measured) if each.is_mean]
     others = [
@@ -452,6 +461,13 @@ def draw(
         of_means = bootstrap_means(values, rng=rng, draws=draws)
         for at, column in zip(means, of_means.T, strict=True):
             drawn[at] = column
+    fewer = max(min(draws, 1), draws * 2 // 5)
+    if len(places) > MANY_ROWS:
+        shared = Resamples(len(places), rng=rng, draws=fewer)
+        for each, at in ((measured[at], at) for at in others):
+            if each.redraw is not None:
+                drawn[at] = each.redraw(each.at(places), shared)
+        others = [at for at in others if measured[at].redraw is None]
     if others:
         summaries = [measured[at].summary for at in others]
         # column by column in memory, as the summaries read them: half the time
@@ -461,7 +477,6 @@ def draw(
             rows = (each.take(picked, axis=1).T for each in columns)
             return [summary(each) for summary, each in zip(summaries, rows, strict=True)]
 
-        fewer = max(min(draws, 1), draws * 2 // 5)
         of_others = bootstrap_statistics(again, len(places), rng=rng, draws=fewer)
         for at, column in zip(others, of_others.T, strict=True):
             drawn[at] = column

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 Rows = NDArray[np.bool_] | NDArray[np.integer[Any]] | Sequence[int]
 """A mask or the places of rows."""
 
+STEP = 1_000_000
+"""So many rows are looked at in one piece where a copy of all would cost."""
+
 NULL = -1
 """The code of a row in which nothing stands."""
 
@@ -49,7 +52,12 @@ class Coded:
 
     def times(self) -> NDArray[np.int64]:
         """How often each value stands in a row."""
-        return np.bincount(self.code + 1, minlength=len(self.values) + 1)[1:]
+        size = len(self.values) + 1
+        step = max(STEP, size)  # counted piece by piece: bincount copies what is no int64
+        counted = np.zeros(size, dtype=np.int64)
+        for start in range(0, len(self.code), step):
+            counted += np.bincount(self.code[start : start + step] + 1, minlength=size)
+        return counted[1:]
 
     def used(self) -> pl.Series:
         """The values that stand in some row, sorted."""
@@ -177,20 +185,27 @@ def scan_table(source: pl.LazyFrame, texts: Iterable[str]) -> CodedTable:
     return CodedTable(columns, height)
 
 
-def join_tables(parts: Sequence[CodedTable]) -> CodedTable:
-    """Tables one below the other; a column that one of them lacks holds nothing there."""
+def join_tables(parts: list[CodedTable]) -> CodedTable:
+    """Tables one below the other; a column that one of them lacks holds nothing there.
+
+    The list is emptied, so that a column of a part is gone when it has been joined.
+    """
     if len(parts) == 1:
-        return parts[0]
-    names = dict.fromkeys(name for part in parts for name in part.columns)
+        return parts.pop()
+    given = [(dict(part.columns), len(part)) for part in parts]
+    parts.clear()
     columns: dict[str, Coded | pl.Series] = {}
-    for name in names:
-        held = [part.columns.get(name) for part in parts]
-        if any(isinstance(column, Coded) for column in held):
-            columns[name] = _join([part.coded(name) for part in parts])
+    for name in dict.fromkeys(name for held, _ in given for name in held):
+        some = [
+            CodedTable({name: held.pop(name)} if name in held else {}, size) for held, size in given
+        ]
+        found = [part.columns.get(name) for part in some]
+        if any(isinstance(column, Coded) for column in found):
+            columns[name] = _join([part.coded(name) for part in some])
         else:
-            dtype = next(column.dtype for column in held if isinstance(column, pl.Series))
-            columns[name] = pl.concat([part.series(name, dtype) for part in parts])
-    return CodedTable(columns, sum(map(len, parts)))
+            dtype = next(column.dtype for column in found if isinstance(column, pl.Series))
+            columns[name] = pl.concat([part.series(name, dtype) for part in some])
+    return CodedTable(columns, sum(size for _, size in given))
 
 
 def natural_order(column: Coded) -> tuple[tuple[str, ...], NDArray[np.int32]]:
@@ -199,14 +214,22 @@ def natural_order(column: Coded) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     >>> natural_order(encode(pl.Series(["10", "9", None])))
     (('9', '10'), array([ 1,  0, -1], dtype=int32))
     """
-    occurs = np.flatnonzero(column.times() > 0)
-    names = column.values.gather(occurs)
+    names, place = natural_places(column.values, column.times())
+    return names, place[column.code]
+
+
+def natural_places(
+    values: pl.Series, times: NDArray[np.int64]
+) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The values that occur at all in natural order, and the place of each; the last: of null."""
+    occurs = np.flatnonzero(times > 0)
+    names = values.gather(occurs)
     if names.str.contains(r"^-?\d{1,18}$").all():
         order = np.lexsort((np.arange(len(names)), names.cast(pl.Int64).to_numpy()))
         names, occurs = names.gather(order), occurs[order]
-    place = np.full(len(column.values) + 1, NULL, dtype=np.int32)
+    place = np.full(len(values) + 1, NULL, dtype=np.int32)
     place[occurs] = np.arange(len(occurs), dtype=np.int32)
-    return tuple(names.to_list()), place[column.code]
+    return tuple(names.to_list()), place
 
 
 def mark_again(*codes: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
@@ -215,28 +238,38 @@ def mark_again(*codes: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
     >>> mark_again(np.array([0, 0, 1, 0]), np.array([5, 6, 5, 5])).tolist()
     [False, False, False, True]
     """
-    key = np.zeros(len(codes[0]), dtype=np.int64)
-    for code in codes:
-        key *= int(code.max(initial=0)) + 2
-        key += code
-    ordered = np.sort(key)
+    ordered = _pack(codes)
+    ordered.sort()  # in place, and packed again below: of many rows memory is dearer than time
     doubled = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    again = np.zeros(len(key), dtype=bool)
+    del ordered
+    again = np.zeros(len(codes[0]), dtype=bool)
     if len(doubled):  # few: look only at these in the order of the rows
+        key = _pack(codes)
         rows = np.flatnonzero(pl.Series(key).is_in(pl.Series(doubled).implode()).to_numpy())
         again[rows] = True
         again[rows[np.unique(key[rows], return_index=True)[1]]] = False
     return again
 
 
+def _pack(codes: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]:
+    """Several codes of a row as one number."""
+    key = np.zeros(len(codes[0]), dtype=np.int64)
+    for code in codes:
+        key *= int(code.max(initial=0)) + 2
+        key += code
+    return key
+
+
 def _join(parts: Sequence[Coded]) -> Coded:
     joined = encode(pl.concat([part.values for part in parts]))
     ends = np.cumsum([len(part.values) for part in parts])
-    codes = [
-        np.append(joined.code[end - len(part.values) : end], np.int32(NULL))[part.code]
-        for part, end in zip(parts, ends, strict=True)
-    ]
-    return Coded(joined.values, np.concatenate(codes))
+    code = np.empty(sum(map(len, parts)), dtype=np.int32)
+    start = 0
+    for part, end in zip(parts, ends, strict=True):
+        places = np.append(joined.code[end - len(part.values) : end], np.int32(NULL))
+        code[start : start + len(part)] = places[part.code]
+        start += len(part)
+    return Coded(joined.values, code)
 
 
 def _categories() -> pl.Categorical:

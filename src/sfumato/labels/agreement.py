@@ -10,8 +10,9 @@ numbers of votes. Ours are closed forms, linear in the judgments; the tests hold
 both packages wherever those work.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, assert_never
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,9 @@ from sfumato.stats import bootstrap_sums, percentile_interval, ratio
 
 Counts = NDArray[np.float64] | NDArray[np.integer]  # (items, classes)
 Sums = NDArray[np.float64]  # (rows, parts): what each item or person adds to each sum
+
+Scale = Literal["ordinal", "interval", "ratio"]
+"""What a scale means: an order, differences, or ratios."""
 
 DRAWS = 1000
 
@@ -115,6 +119,84 @@ def krippendorff_nominal(
     return _measured(name, sums, _nominal_alpha, rng=rng, level=level, draws=draws)
 
 
+def krippendorff_scale(
+    table: Counts,
+    values: Sequence[float],
+    scale: Scale,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> Agreement:
+    """Krippendorff's alpha for votes on the points of a scale, from counts.
+
+    α = 1 − (n−1) Σ oₖₗ δ²ₖₗ / Σ nₖ nₗ δ²ₖₗ, with oₖₗ = Σᵢ nᵢₖ (nᵢₗ − [k=l]) / (nᵢ−1). Two points
+    are apart by the answers between them (``ordinal``), by the difference of their values
+    (``interval``), or by it over their sum (``ratio``).
+
+    >>> table = np.array([[4, 0, 0], [0, 3, 1], [0, 1, 3], [1, 0, 3]])
+    >>> found = krippendorff_scale(table, (1, 2, 3), "ordinal", rng=np.random.default_rng(0))
+    >>> round(found.value, 4)
+    0.6096
+    """
+    order = np.argsort(values)
+    votes = checked_counts(table)[:, order]
+    points = np.asarray(values, dtype=np.float64)[order]
+    if scale == "ratio" and (points < 0).any():
+        raise DataError("Ratios need values from 0 up; this scale goes below.")
+    votes = votes[votes.sum(axis=1) > 1].astype(np.float64)
+    pairs = votes[:, :, None] * votes[:, None, :]
+    pairs -= votes[:, :, None] * np.eye(len(points))
+    pairs /= (votes.sum(axis=1) - 1)[:, None, None]
+    sums = np.hstack([pairs.reshape(len(votes), -1), votes])
+
+    def alpha(totals: Sums) -> NDArray[np.float64]:
+        width = len(points)
+        seen, often = totals[:, : width**2].reshape(-1, width, width), totals[:, width**2 :]
+        apart = _apart(often, points, scale)
+        by_chance = (often[:, :, None] * often[:, None, :] * apart).sum(axis=(1, 2))
+        observed = (seen * apart).sum(axis=(1, 2))
+        return 1 - ratio((often.sum(axis=1) - 1) * observed, by_chance)
+
+    name = f"Krippendorff's alpha ({scale})"
+    return _measured(name, sums, alpha, rng=rng, level=level, draws=draws)
+
+
+def _apart(often: Sums, points: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """δ² of every two points, (rows, points, points); the ordinal one goes by how often each is."""
+    match scale:
+        case "interval":
+            return squared_distances(points)[None]
+        case "ratio":
+            both = points[:, None] + points
+            shares = np.divide(points[:, None] - points, both, where=both > 0, out=0 * both)
+            return shares[None] ** 2
+        case "ordinal":
+            middle = np.cumsum(often, axis=1) - often / 2
+            return (middle[:, :, None] - middle[:, None, :]) ** 2
+        case _:
+            assert_never(scale)
+
+
+def squared_distances(values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """(v − w)² of every two values."""
+    points = np.asarray(values, dtype=np.float64)
+    return (points[:, None] - points) ** 2
+
+
+def kappa(table: NDArray[np.float64], apart: NDArray[np.float64]) -> float | None:
+    """Cohen's kappa of a table of shares (first by second), ``apart`` saying how bad each cell is.
+
+    With ``squared_distances`` of a scale's values it is the quadratic kappa. None where chance
+    alone agrees.
+
+    >>> kappa(np.array([[0.5, 0.0], [0.0, 0.5]]), squared_distances((1, 2)))
+    1.0
+    """
+    by_chance = float((np.outer(table.sum(axis=1), table.sum(axis=0)) * apart).sum())
+    return 1 - float((table * apart).sum()) / by_chance if by_chance else None
+
+
 def krippendorff_interval(
     values: NDArray[np.float64],
     item: NDArray[np.integer],
@@ -141,7 +223,7 @@ def krippendorff_interval(
 
 def between_people(
     crowd: CrowdLabels,
-    divergence: Divergence = "jensen-shannon",
+    divergence: Divergence | None = None,
     *,
     rng: np.random.Generator,
     level: float = 0.95,
@@ -149,17 +231,24 @@ def between_people(
 ) -> Agreement:
     """Mean distance between different people's distributions of the same item.
 
-    All pairs of an item are averaged, then the items. Two answers by one person are no pair;
+    Without a ``divergence`` it is the earth mover's along a scale, Jensen–Shannon otherwise. All
+    pairs of an item are averaged, then the items. Two answers by one person are no pair;
     a judgment whose author is not recorded counts as a person of its own.
 
     >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
     >>> between_people(crowd, "total-variation", rng=np.random.default_rng(0)).value
     1.0
     """
+    divergence = divergence or usual_divergence(crowd)
     distance, pairs = _distances_between(crowd, divergence)
     sums = np.stack([distance[pairs > 0] / pairs[pairs > 0], np.ones((pairs > 0).sum())], axis=1)
     name = f"{divergence} between people"
     return _measured(name, sums, _quotient, rng=rng, level=level, draws=draws)
+
+
+def usual_divergence(crowd: CrowdLabels) -> Divergence:
+    """How far answers are apart: along the scale where there is one."""
+    return "jensen-shannon" if crowd.values is None else "earth-mover"
 
 
 def between_pairs(crowd: CrowdLabels, *, most: int = 30) -> pl.DataFrame:
@@ -167,7 +256,8 @@ def between_pairs(crowd: CrowdLabels, *, most: int = 30) -> pl.DataFrame:
 
     One row per pair: ``first``, ``second``, ``items``, ``same`` (share with the same top choice;
     an answer with several counts nowhere), ``kappa`` (Cohen's; null where chance would do as well)
-    and ``divergence`` (mean Jensen–Shannon, in nats). Pairs without a common item are left out.
+    and ``divergence`` (mean Jensen–Shannon, in nats). Answers on a scale also have the quadratic
+    kappa. Pairs without a common item are left out.
 
     >>> crowd = CrowdLabels(("a",), ("p", "q"), ("cat", "dog"), [0, 0], [0, 1], np.eye(2))
     >>> between_pairs(crowd).select("first", "second", "items", "same").row(0)
@@ -188,31 +278,37 @@ def between_pairs(crowd: CrowdLabels, *, most: int = 30) -> pl.DataFrame:
                 here, there = (
                     crowd.answers[crowd.said[rows[both, place]]] for place in (first, second)
                 )
-                found.append((*names, int(both.sum()), *_pair(here, there)))
-    number = dict.fromkeys(("same", "kappa", "divergence"), pl.Float64())
+                found.append((*names, int(both.sum()), *_pair(here, there, crowd.values)))
+    measures: tuple[str, ...] = ("same", "kappa", "divergence")
+    if crowd.values is not None:
+        measures = (*measures, "quadratic_kappa")
+    number = dict.fromkeys(measures, pl.Float64())
     schema = {"first": pl.String(), "second": pl.String(), "items": pl.Int64(), **number}
     return pl.DataFrame(found, schema=schema, orient="row")
 
 
 def _pair(
-    first: NDArray[np.float64], second: NDArray[np.float64]
-) -> tuple[float | None, float | None, float]:
-    """Share of the same top choices, Cohen's kappa and mean divergence of two people's rows."""
+    first: NDArray[np.float64], second: NDArray[np.float64], values: Sequence[float] | None
+) -> tuple[float | None, ...]:
+    """Share of the same top choices, Cohen's kappa and mean divergence of two people's rows, and
+    the quadratic kappa where they stand on a scale."""
     apart = float(divergence_rows(first, second, "jensen-shannon").mean())
     clear = (_is_top(first).sum(axis=1) == 1) & (_is_top(second).sum(axis=1) == 1)
+    along: tuple[float | None, ...] = () if values is None else (None,)
     if not clear.any():
-        return None, None, apart
-    here, there = first[clear].argmax(axis=1), second[clear].argmax(axis=1)
-    same, width = float((here == there).mean()), first.shape[1]
-    shares = [np.bincount(one, minlength=width) / len(one) for one in (here, there)]
-    chance = float(shares[0] @ shares[1])
-    return same, None if chance >= 1 - 1e-12 else (same - chance) / (1 - chance), apart
+        return None, None, apart, *along
+    width = first.shape[1]
+    cell = first[clear].argmax(axis=1) * width + second[clear].argmax(axis=1)
+    table = np.bincount(cell, minlength=width**2).reshape(width, width) / len(cell)
+    if values is not None:
+        along = (kappa(table, squared_distances(values)),)
+    return float(np.trace(table)), kappa(table, 1.0 - np.eye(width)), apart, *along
 
 
 def within_person(
     first: CrowdLabels,
     repeat: CrowdLabels,
-    divergence: Divergence = "jensen-shannon",
+    divergence: Divergence | None = None,
     *,
     rng: np.random.Generator,
     level: float = 0.95,
@@ -224,8 +320,9 @@ def within_person(
     left out. The top class stayed if the two answers share a most probable class. All repeats
     count equally; the intervals resample people, because one person's repeats are alike.
     """
+    divergence = divergence or usual_divergence(first)
     before, after, person = _matched(first, repeat)
-    far = divergence_rows(before, after, divergence)
+    far = divergence_rows(before, after, divergence, first.values)
     stayed = np.any(_is_top(before) & _is_top(after), axis=1)
     change = np.abs(before.max(axis=1) - after.max(axis=1))
 
@@ -361,7 +458,7 @@ def _distances(
     width = len(crowd.answers)
     pairs, place = np.unique(first.astype(np.int64) * width + second, return_inverse=True)
     here, there = crowd.answers[pairs // width], crowd.answers[pairs % width]
-    return divergence_rows(here, there, divergence)[place]
+    return divergence_rows(here, there, divergence, crowd.values)[place]
 
 
 def _matched(

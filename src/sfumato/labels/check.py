@@ -28,7 +28,7 @@ from sfumato.judgments.formats.check import (
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, LABELS
 from sfumato.judgments.formats.own import question_file
 from sfumato.judgments.formats.reading import open_text, read_csv_rows
-from sfumato.labels.files import is_sparse
+from sfumato.labels.files import is_each_class, is_sparse
 from sfumato.labels.labelset import SUM_TOLERANCE
 from sfumato.labels.tables import digits_of, normalise, read_arrays
 from sfumato.names import find, format_count
@@ -266,7 +266,7 @@ def _note_items(path: Path, stored: _Table, holds: Contents, problems: Problems)
 
 
 def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) -> None:
-    """Every cell is a number from 0 to 1, and every row sums to one."""
+    """Every cell is a number from 0 to 1, and every row sums to one unless classes stand alone."""
     if not stored.classes:
         problems.note(path.name, None, "", found="no class", expected="one column per class")
         return
@@ -277,8 +277,11 @@ def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) 
     held = [table[name] for name in stored.classes]  # by name: a class may be called '*'
     numbers = pl.DataFrame([column.cast(pl.Float64, strict=False) for column in held])
     sound = np.ones(len(table), dtype=np.bool_)
+    alone = is_each_class(path)
     for name in stored.classes:
         right = (numbers[name].is_between(-0.0, 1 + SUM_TOLERANCE)).fill_null(False).to_numpy()
+        if alone:  # nobody need have been asked
+            right |= table[name].is_null().to_numpy()
         sound &= right
         wrong = np.flatnonzero(~right)
         if len(wrong):
@@ -287,7 +290,8 @@ def _note_rows(path: Path, stored: _Table, holds: Contents, problems: Problems) 
             line = stored.lines[int(wrong[0])]
             expected = "a number from 0 to 1"
             problems.note(path.name, line, name, found=found, expected=expected, count=len(wrong))
-    _note_sums(path, stored, numbers.to_numpy(), sound, holds, problems)
+    if not alone:
+        _note_sums(path, stored, numbers.to_numpy(), sound, holds, problems)
 
 
 def _note_sparse(path: Path, stored: _Table, problems: Problems) -> None:

@@ -25,16 +25,21 @@ from sfumato.labels.aggregate import AGGREGATORS
 from sfumato.labels.aggregate.heldout import held_out_log_loss
 from sfumato.labels.agreement import (
     Agreement,
+    Counts,
+    Scale,
     between_people,
     fleiss_kappa,
     krippendorff_nominal,
+    krippendorff_scale,
     percent_agreement,
     within_person,
 )
 from sfumato.labels.build import DEFAULT_RECIPE, build_units
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.second_looks import second_looks
 from sfumato.labels.signals import (
     concentration,
+    deviation,
     entropy,
     mean_uncertainty,
     non_max_mass,
@@ -78,6 +83,7 @@ def describe(
         "times": _times(chosen),
         "accuracy": _accuracy(chosen),
         "repeats": _repeats(judgments, recipe, rng),
+        "second_looks": second_looks(judgments, rng=np.random.default_rng(0)),
         "agreement": _agreement(crowd, rng),
         "labels": _labels(chosen, crowd, recipe),
         "oddities": _oddities(judgments),
@@ -114,7 +120,9 @@ def score_aggregators(judgments: Judgments, *, rng: np.random.Generator) -> list
     names = [
         name
         for name, known in AGGREGATORS.items()
-        if known.reads != "votes and predictions" and not (known.needs_names and anonymous)
+        if known.reads != "votes and predictions"
+        and not (known.needs_names and anonymous)
+        and not (known.needs_scale and crowd.values is None)
     ]
     scored = held_out_log_loss(crowd, names, rng=rng)
     return [asdict(row) for row in sorted(scored, key=lambda row: row.log_loss)]
@@ -247,7 +255,22 @@ def _agreement(crowd: CrowdLabels, rng: np.random.Generator) -> list[dict[str, A
         except DataError:  # fewer than two votes on every item: nothing to agree about
             continue
     if found:
+        found += _along_the_scale(crowd, votes, rng)
         found.append(_interval(between_people(crowd, rng=rng)))
+    return found
+
+
+def _along_the_scale(
+    crowd: CrowdLabels, votes: Counts, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """How far people agree on a scale, by its order and by its values; nothing without one."""
+    scales: tuple[Scale, ...] = () if crowd.values is None else ("ordinal", "interval")
+    found = []
+    for scale in scales:
+        try:
+            found.append(_interval(krippendorff_scale(votes, crowd.values or (), scale, rng=rng)))
+        except DataError:  # everybody said the same
+            continue
     return found
 
 
@@ -267,6 +290,9 @@ def _labels(judgments: Judgments, crowd: CrowdLabels, recipe: str) -> dict[str, 
         "zero_entropy": float((spread == 0).mean()),
         "entropy_in_top_30_percent": _number(concentration(spread, 0.3)),
     }
+    if labels.values is not None:
+        found["mean_on_scale"] = float(labels.means().mean())
+        found["mean_deviation"] = float(deviation(labels).mean())
     if stated.ruled_out.any():
         possible = possible_labels(stated.ruled_out[stated.index], item, n_items)
         found["mean_possible_labels"] = float(possible.mean())

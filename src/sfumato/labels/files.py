@@ -21,6 +21,7 @@ from sfumato.judgments.coded import encode
 from sfumato.judgments.formats.reading import open_text
 from sfumato.labels.build import codes
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
+from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.labels.tables import (
     ItemRows,
     find_items,
@@ -57,9 +58,13 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         table.write_csv(path)
 
 
-def write_labels(labels: LabelSet | CrowdLabels, path: Path) -> None:
+def write_labels(labels: LabelSet | CrowdLabels | MultiLabelSet, path: Path) -> None:
     """Write labels as Parquet or CSV, with ``NAME.json`` beside it for what the table lacks."""
     about: dict[str, object] = {"provenance": to_json(labels.provenance)}
+    if isinstance(labels, MultiLabelSet):
+        about |= {"each_class": True, "answers": labels.weight.tolist()}
+    elif labels.values is not None:
+        about["values"] = dict(zip(labels.classes, labels.values, strict=True))
     if isinstance(labels, LabelSet) and labels.sparse is not None and path.suffix == ".parquet":
         write_table(_sparse_table(labels), path)
         about = {"classes": list(labels.classes), **about}
@@ -194,6 +199,11 @@ def _load_file(path: Path, classes: Sequence[str] | None, item: str | None) -> L
         return LoadedLabels(_from_array(path, classes))
     if path.suffix == ".parquet" and path.is_file() and _holds_sparse(path):
         return LoadedLabels(_load_sparse(path, classes))
+    if is_each_class(path):
+        raise DataError(
+            f"{path.name} gives each class a probability of its own, so its rows are no "
+            "distributions over the classes. Read it as labels of several classes."
+        )
     crowd, remarks = _load_crowd(path, classes, item)
     return LoadedLabels(_one_row_per_item(crowd, _read_beside(path)[0]), remarks)
 
@@ -203,6 +213,45 @@ def _holds_sparse(path: Path) -> bool:
         return is_sparse(pl.read_parquet(path, n_rows=0))
     except (OSError, pl.exceptions.PolarsError):
         return False  # whoever reads it says what is wrong
+
+
+def is_each_class(path: Path) -> bool:
+    """Whether the JSON beside a table says that each class has a probability of its own."""
+    try:
+        return _read_json_beside(path).get("each_class") is True
+    except ValueError:  # whoever reads it says what is wrong
+        return False
+
+
+def read_multi_labels(source: object) -> MultiLabelSet:
+    """Labels of each class on its own: ``item``, one column per class with numbers from 0 to 1.
+
+    >>> read_multi_labels([{"item": "a", "cat": 1, "dog": 0.75}]).probs.tolist()
+    [[1.0, 0.75]]
+    """
+    if isinstance(source, MultiLabelSet):
+        return source
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is not None and not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    name = "The table of labels" if path is None else path.name
+    table = _as_table(source) if path is None else read_frame(path)
+    column, _ = find_items(table, name)
+    classes = tuple(one for one in table.columns if one != column)
+    numbers = table.select(pl.col(classes).cast(pl.Float64, strict=False))
+    lost = [one for one in classes if numbers[one].null_count() > table[one].null_count()]
+    if lost:
+        raise DataError(f"{name}: column {lost[0]!r} holds something else than numbers.")
+    probs = numbers.to_numpy()
+    beside = {} if path is None else _read_json_beside(path)
+    inputs = {} if path is None else {path.name: fingerprint_file(path)}
+    steps = (*from_json(beside.get("provenance", [])), Step("read labels", {}, inputs))
+    items = tuple(table[column].cast(pl.String))
+    weight = np.array(beside.get("answers", np.empty((0, 0))))
+    try:
+        return MultiLabelSet(items, classes, probs, weight, steps)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 def _load_sparse(path: Path, classes: Sequence[str] | None) -> LabelSet:
@@ -225,7 +274,14 @@ def _one_row_per_item(crowd: CrowdLabels, weight: NDArray[np.float64]) -> LabelS
     rows[crowd.item] = np.arange(len(crowd))
     if len(weight) == len(crowd):
         weight = weight[rows]
-    return LabelSet(crowd.items, crowd.classes, crowd.probs[rows], weight, crowd.provenance)
+    return LabelSet(
+        crowd.items,
+        crowd.classes,
+        crowd.probs[rows],
+        weight,
+        crowd.provenance,
+        values=crowd.values,
+    )
 
 
 def _load_crowd(
@@ -247,7 +303,9 @@ def _load_crowd(
     crowd, remarks = _crowd_of_table(table, path.name, classes, item)
     _, before = _read_beside(path)
     step = Step("read labels", crowd.provenance[-1].settings, {path.name: fingerprint_file(path)})
-    return crowd.with_provenance((*before, step)), remarks
+    stored = _read_json_beside(path).get("values") or {}
+    values = [stored[one] for one in crowd.classes] if {*stored} == {*crowd.classes} else None
+    return crowd.with_provenance((*before, step), values=values), remarks
 
 
 def _one_judgment_per_item(labels: LabelSet) -> CrowdLabels:
@@ -310,12 +368,17 @@ def _beside(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
+def _read_json_beside(path: Path) -> dict[str, Any]:
+    beside = _beside(path)
+    stored = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+    return stored if isinstance(stored, dict) else {}
+
+
 def _read_beside(path: Path) -> tuple[NDArray[np.float64], Provenance]:
     """Judgments behind each row and the steps so far; both empty where nothing lies beside."""
-    beside = _beside(path)
-    if not beside.is_file():
+    stored = _read_json_beside(path)
+    if not stored:
         return np.empty(0), ()
-    stored = json.loads(beside.read_text(encoding="utf-8"))
     return np.array(stored.get("judgments", [])), from_json(stored["provenance"])
 
 

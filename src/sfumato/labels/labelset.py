@@ -210,12 +210,15 @@ class LabelSet(Tabular):
     def take(self, items: Sequence[Id]) -> "LabelSet":
         """The rows of the given items, in the given order; an unknown item is an error."""
         names = _as_texts(items)
-        missing = [item for item in names if item not in self._rows]
-        if missing:
+        if names == self.items:
+            return self
+        places = list(map(self._rows.get, names))
+        if None in places:
+            missing = [item for item in names if item not in self._rows]
             raise DataError(
                 f"Item {missing[0]!r} has no label ({len(missing)} of {len(names)} without one)."
             )
-        rows = np.array([self._rows[item] for item in names], dtype=np.int64)
+        rows = np.array(places, dtype=np.int64)
         crowd = None if self.crowd is None else self.crowd.of_items(names)
         held = self.probs if self.sparse is None else self.sparse
         weight = self.weight[rows]
@@ -452,8 +455,10 @@ class CrowdLabels(Tabular):
             values=self.values,
         )
 
-    def with_provenance(self, provenance: Provenance) -> "CrowdLabels":
-        """The same judgments that came about otherwise."""
+    def with_provenance(
+        self, provenance: Provenance, *, values: Sequence[float] | None = None
+    ) -> "CrowdLabels":
+        """The same judgments that came about otherwise, or whose classes count ``values``."""
         return CrowdLabels(
             self.items,
             self.annotators,
@@ -463,7 +468,7 @@ class CrowdLabels(Tabular):
             self.answers,
             provenance,
             said=self.said,
-            values=self.values,
+            values=self.values if values is None else values,
         )
 
     def __getitem__(self, item: Id) -> list[tuple[str | None, Distribution]]:
@@ -560,7 +565,8 @@ def align(first: LabelSet, second: LabelSet) -> tuple[LabelSet, LabelSet]:
 
 
 def _as_texts(names: Iterable[object]) -> tuple[str, ...]:
-    return tuple(name if type(name) is str else str(name) for name in names)
+    given: tuple[Any, ...] = tuple(names)
+    return given if set(map(type, given)) <= {str} else tuple(map(str, given))
 
 
 def _checked_values(

@@ -1,6 +1,6 @@
 """The whole way from judgments to labels: exclude, select, build, aggregate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from sfumato.errors import DataError
-from sfumato.judgments.coded import encode, natural_order
+from sfumato.judgments.coded import STEP, Coded, encode, natural_order, natural_places
 from sfumato.judgments.formats.hf import (
     DATA,
     LABELS,
@@ -23,13 +24,25 @@ from sfumato.judgments.formats.hf import (
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
-from sfumato.labels.build import DEFAULT_RECIPE, RECIPES, build
+from sfumato.labels.aggregate.evidence import evidence_of_counts
+from sfumato.labels.build import (
+    DEFAULT_RECIPE,
+    EACH_CLASS,
+    RECIPES,
+    build,
+    build_classes,
+    complete,
+)
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.files import write_labels
-from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.labelset import MANY_SHARES, SPARSE_SHARE, CrowdLabels, LabelSet
+from sfumato.labels.multilabel import MultiLabelSet, join_classes
 from sfumato.names import find
-from sfumato.provenance import Step
+from sfumato.provenance import Provenance, Setting, Step
+
+COUNTED = ("mean", "vote-shares", "majority", "shrunk-shares")
+"""Aggregators that need to know of votes only how many each class of an item has."""
 
 FEW_VOTES = 20
 """Below this many votes per item (median), shares are better shrunk towards a fitted prior."""
@@ -63,6 +76,11 @@ class LabelSettings:
     """Whether to say how sure each probability is (posterior or bootstrap over annotators)."""
     seed: int = 0
     """For aggregators that draw (random ties, restarts) and for bootstraps."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether labels of votes follow from how many each class of an item has."""
+        return self.aggregate in COUNTED and self.interval == "none" and not self.options
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +128,12 @@ def make_labels(
         distances=distances,
     )
     name = settings.aggregate
+    asked_both = judgments.question.kind == "own-and-others"
+    if predictions is None and asked_both and name == "surprisingly-popular":
+        predictions = build(chosen, "predicted-others").crowd.mean()
     if name == "auto":
         name = default_aggregator(built.crowd, predictions)
-    counting = (
-        name == "mean"
-        and settings.interval == "none"
-        and predictions is None
-        and not settings.options
-    )
+    counting = name == "mean" and predictions is None and settings.counts
     aggregation = (average_votes(built.crowd) if counting else None) or aggregate(
         built.crowd,
         name,
@@ -131,27 +147,197 @@ def make_labels(
     )
 
 
-def join_labels(parts: Sequence[LabelSet]) -> LabelSet:
-    """Labels of different items as one set; what each left out on the way is added up.
+def make_multi_labels(judgments: Judgments, settings: LabelSettings) -> MultiLabelSet:
+    """Judgments to labels of each class on its own; the aggregator is fitted to each class."""
+    kept, _ = apply_rules(judgments, settings.exclude)
+    chosen = select(kept, settings.keep)
+    if not len(chosen):
+        raise DataError("No judgment is left to make labels from: all were excluded or repeats.")
+    rng = np.random.default_rng(settings.seed)
+    recipe = settings.recipe or EACH_CLASS[0]
+    name = "mean" if settings.aggregate == "auto" else settings.aggregate
+    made = {
+        one: aggregate(built.crowd, name, rng=rng, **settings.options).labels
+        for one, built in build_classes(chosen, recipe).items()
+    }
+    if not made:
+        raise DataError("No answer says anything about any class.")
+    steps = next(iter(made.values())).provenance
+    return join_classes(made, judgments.question.classes, steps)
 
-    >>> first = LabelSet(("9",), ("cat", "dog"), [[1, 0]])
-    >>> join_labels([LabelSet(("10",), ("cat", "dog"), [[0, 1]]), first]).items
-    ('9', '10')
+
+@dataclass(frozen=True, eq=False)
+class VoteCounts:
+    """How many votes each class of each item has, and what became of all answers."""
+
+    items: tuple[str, ...]
+    classes: tuple[str, ...]
+    votes: csr_array  # (items, classes); sums of distributions where they are no votes
+    provenance: Provenance
+    """Up to the recipe."""
+    judgments: int
+    """Answers, with those that could not be read."""
+    left_out: tuple[int, int, int]
+    """How many were set aside when reading, not selected, and state too little."""
+    excluded: tuple[tuple[str, int, int], ...] = ()
+    """For each quality rule how many people and answers it left out."""
+    values: tuple[float, ...] | None = None
+    """What the classes count, where they are the points of a scale."""
+
+    @property
+    def used(self) -> int:
+        """How many answers are votes."""
+        return round(float(self.votes.sum()))
+
+
+def count_votes(
+    judgments: Judgments, settings: LabelSettings, *, masses: bool = False
+) -> VoteCounts | None:
+    """The votes that a recipe makes of judgments, counted; None if some are no votes.
+
+    With ``masses`` distributions that are to be averaged are summed, to the last digit but one.
+    What ``make_labels`` leaves out is left out here. What it takes beside the judgments follows
+    the items and classes.
     """
-    items, code = natural_order(
-        encode(pl.Series([item for part in parts for item in part.items], dtype=pl.String))
+    recipe = settings.recipe or DEFAULT_RECIPE[judgments.question.kind]
+    kept, ledger = apply_rules(judgments, settings.exclude)
+    classes = judgments.question.classes
+    distances = choose_distances(
+        classes, vectors=settings.vectors, words=settings.words, distances=settings.distances
     )
-    order = np.argsort(code)
-    if any(part.sparse is not None for part in parts):
-        rows: Any = vstack(
-            [csr_array(part.sparse if part.sparse is not None else part.probs) for part in parts],
-            format="csr",
-        )
-    else:
-        rows = np.concatenate([part.probs for part in parts])
-    weight = np.concatenate([part.weight for part in parts])
+    done = complete(kept, recipe, gamma=settings.gamma, rule=settings.rule, distances=distances)
+    stated = np.isfinite(done.rows.sum(axis=1))  # (answers,)
+    answer = kept.stated
+    plain = bool(np.isin(done.rows[stated & (answer.times() > 0)], (0, 1)).all())
+    if not plain and not (masses and settings.aggregate == "mean"):
+        return None
+    rows = mark_selected(kept, settings.keep)
+    not_selected = len(rows) - int(rows.sum())
+    rows &= stated[answer.code]
+    too_little = len(kept) - not_selected - int(rows.sum())
+    item = kept.coded.coded("item")
+    times = item.times() if rows.all() else Coded(item.values, item.code[rows]).times()
+    items, place = natural_places(item.values, times)
+    label = np.nan_to_num(done.rows).argmax(axis=1) if plain else np.arange(len(done.rows))
+    width = len(done.classes) if plain else len(done.rows)
+    votes = _count(_Pairs(place, item.code, label, answer.code, rows), (len(items), width))
+    if not plain:
+        votes = csr_array(votes @ csr_array(np.nan_to_num(done.rows)))
+    steps = (
+        Step("select", {"keep": list(settings.keep), "left_out": not_selected}),
+        *done.steps[:-1],
+        replace(done.steps[-1], settings={**done.steps[-1].settings, "left_out": too_little}),
+    )
+    return VoteCounts(
+        items,
+        done.classes,
+        votes,
+        (*kept.provenance, *steps),
+        len(judgments) + len(judgments.rejected),
+        (len(judgments.rejected), not_selected, too_little),
+        tuple(ledger.rules.select("rule", "people", "answers").rows()),
+        kept.question.values if done.classes == classes else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Of each row the place of its item and of its class; only those for which ``rows`` is true."""
+
+    place: NDArray[np.int32]  # of each item
+    item: NDArray[np.int32]  # (rows,)
+    label: NDArray[np.integer]  # of each answer
+    answer: NDArray[np.integer]  # (rows,)
+    rows: NDArray[np.bool_]
+
+    def keys(self, width: int, step: int) -> Iterator[NDArray[np.int64]]:
+        """Both as one number, piece by piece."""
+        for start in range(0, len(self.rows), step):
+            part = slice(start, start + step)
+            chosen = self.rows[part]
+            key = self.place[self.item[part][chosen]].astype(np.int64)
+            key *= width
+            key += self.label[self.answer[part][chosen]]
+            yield key
+
+
+def _count(pairs: _Pairs, shape: tuple[int, int]) -> csr_array:
+    """How often each pair occurs, without a table of all pairs where it would be large."""
+    used, size = int(pairs.rows.sum()), shape[0] * shape[1]
+    if size <= max(MANY_SHARES, SPARSE_SHARE * used):
+        counted = np.zeros(size, dtype=np.int64)
+        for key in pairs.keys(shape[1], max(STEP, size // 4)):
+            counted += np.bincount(key, minlength=size)
+        return csr_array(counted.reshape(shape))
+    keys = np.empty(used, dtype=np.int64)
+    done = 0
+    for key in pairs.keys(shape[1], STEP):
+        keys[done : done + len(key)] = key
+        done += len(key)
+    keys.sort()
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    row, column = np.divmod(keys[first], shape[1])
+    return csr_array((np.diff(first, append=used), (row, column)), shape=shape)
+
+
+def join_counts(parts: Sequence[VoteCounts]) -> VoteCounts:
+    """Votes of different items as one; what each part left out on the way is added up."""
+    first, *others = parts
+    if not others:
+        return first
+    items, code = natural_order(encode(pl.Series([i for part in parts for i in part.items])))
     steps = tuple(_add_up(same) for same in zip(*(part.provenance for part in parts), strict=True))
-    return LabelSet(items, parts[0].classes, rows[order], weight[order], steps)
+    return VoteCounts(
+        items,
+        first.classes,
+        vstack([part.votes for part in parts], format="csr")[np.argsort(code)],
+        steps,
+        sum(part.judgments for part in parts),
+        tuple(map(sum, zip(*(part.left_out for part in parts), strict=True))),  # type: ignore[arg-type]
+        values=first.values,
+    )
+
+
+def label_counts(counts: VoteCounts, settings: LabelSettings) -> Aggregation:
+    """The labels that an aggregator of ``COUNTED`` makes of votes, those of ``make_labels``.
+
+    Shares and majorities of many classes are sparse; shrunk shares give every class some mass.
+    """
+    if not counts.items:
+        raise DataError("No judgment is left to make labels from: all were excluded or repeats.")
+    votes, name = counts.votes, settings.aggregate
+    weight = np.asarray(votes.sum(axis=1), dtype=np.float64).round()
+    before = counts.provenance
+    if name != "mean":
+        told: dict[str, Setting] = {"judgments": counts.used, "tied_no_vote": 0}
+        before = (*before, Step("take top choices", told))
+    if name == "shrunk-shares":
+        evidence = evidence_of_counts(counts.items, counts.classes, votes, before)
+        made = aggregate(evidence, name, rng=np.random.default_rng(settings.seed))
+        return replace(made, labels=made.labels.change(values=counts.values))
+    found = AGGREGATORS[name]
+    step = Step(
+        f"aggregate {name}",
+        {"estimand": found.estimand, **found.options, "interval": "none", "fitted": {}},
+    )
+    times = np.diff(votes.indptr)
+    best = votes.data
+    if name == "majority":
+        most = np.maximum.reduceat(votes.data, votes.indptr[:-1])
+        best = votes.data == np.repeat(most, times)
+    rows = csr_array((best.astype(np.float64), votes.indices, votes.indptr), shape=votes.shape)
+    rows.data /= np.repeat(np.asarray(rows.sum(axis=1)), times)
+    many = votes.shape[0] * votes.shape[1] > max(MANY_SHARES, SPARSE_SHARE * counts.used)
+    rows.eliminate_zeros()
+    labels = LabelSet(
+        counts.items,
+        counts.classes,
+        rows if many else rows.toarray(),
+        weight,
+        (*before, step),
+        values=counts.values,
+    )
+    return Aggregation(labels=labels, estimand=found.estimand, annotators=())
 
 
 def _add_up(steps: Sequence[Step]) -> Step:

@@ -43,6 +43,17 @@ def non_max_mass(labels: LabelSet) -> PerItem:
     return labels.probs.sum(axis=1) - labels.probs.max(axis=1)
 
 
+def deviation(labels: LabelSet) -> PerItem:
+    """How far each row spreads along its scale: the standard deviation of the values.
+
+    >>> deviation(LabelSet(("a",), ("bad", "good"), [[0.5, 0.5]], values=(0, 10)))
+    array([5.])
+    """
+    values = np.array(labels.require_values("A deviation"))
+    square = labels.probs @ values**2 - (labels.probs @ values) ** 2
+    return np.sqrt(np.maximum(square, 0))
+
+
 def support_size(labels: LabelSet) -> NDArray[np.int64]:
     """How many classes of each row have any mass."""
     return (labels.probs > 0).sum(axis=1)

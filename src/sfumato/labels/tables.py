@@ -6,7 +6,7 @@ used, is said in a remark; what fits two readings is refused.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile
@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.frames import to_frame
 from sfumato.judgments.formats.columns import item_rank
 from sfumato.judgments.formats.texts import (
     HEAD,
@@ -84,19 +85,26 @@ class Digits:
     """From the first that is not zero."""
 
 
-def count_digits(texts: Iterable[str]) -> Digits:
+def count_digits(texts: pl.Series | Sequence[str]) -> Digits:
     """The most digits of any number, behind the point and significant.
 
     >>> count_digits(["0.125", "1", "2.5e-3"])
     Digits(decimals=4, significant=3)
     """
-    decimals = significant = 0
-    for text in texts:
-        mantissa, _, power = text.strip().lower().partition("e")
-        whole, _, behind = mantissa.lstrip("+-").replace(",", ".").partition(".")
-        decimals = max(decimals, len(behind) - int(power or 0))
-        significant = max(significant, len((whole + behind).lstrip("0")))
-    return Digits(decimals, significant)
+    plain = pl.Series("text", texts, dtype=pl.String).str.strip_chars().str.to_lowercase()
+    parts = plain.str.replace(",", ".", literal=True).str.split_exact("e", 1).struct.unnest()
+    mantissa, power = pl.col("field_0").str.strip_chars_start("+-"), pl.col("field_1")
+    behind = mantissa.str.len_bytes() - mantissa.str.find(".", literal=True) - 1
+    digits = mantissa.str.strip_chars_start("0.").str.replace(".", "", literal=True)
+    decimals, significant = (
+        parts.select(
+            behind.cast(pl.Int64).fill_null(0) - power.cast(pl.Int64, strict=False).fill_null(0),
+            digits.str.len_bytes().alias("significant"),
+        )
+        .max()
+        .row(0)
+    )
+    return Digits(max(decimals or 0, 0), significant or 0)
 
 
 def normalise(values: Rows, *, digits: Digits | None = None) -> NormalisedRows:
@@ -241,7 +249,12 @@ def digits_of(table: pl.DataFrame, columns: Sequence[str]) -> Digits | None:
     """How many digits the numbers of text columns have; None where they are no text."""
     if any(table.schema[column] != pl.String for column in columns):
         return None
-    return count_digits(value for column in columns for value in table[column].drop_nulls())
+    counted = [count_digits(table[column].drop_nulls()) for column in columns]
+    decimals, significant = (
+        max((getattr(one, name) for one in counted), default=0)
+        for name in ("decimals", "significant")
+    )
+    return Digits(decimals, significant)
 
 
 def _text(path: Path) -> str:
@@ -363,7 +376,11 @@ def read_rows(
     numbers = with_numbers(name, table, used).select(used).to_numpy()
     remarks += [*wide.remarks, *_unused(name, [other for other in others if other not in used])]
     return ItemRows(
-        tuple(table["item"]), wide.classes, numbers, digits_of(table, used), tuple(remarks)
+        tuple(table["item"].to_list()),
+        wide.classes,
+        numbers,
+        digits_of(table, used),
+        tuple(remarks),
     )
 
 
@@ -388,7 +405,7 @@ def read_choices(
     remarks = [guessed] if guessed else []
     remarks += _unused(name, [other for other in others if other != chosen])
     texts = table[chosen].cast(pl.String).str.strip_chars()
-    return ItemChoices(tuple(table["item"]), tuple(texts), tuple(remarks))
+    return ItemChoices(tuple(table["item"].to_list()), tuple(texts.to_list()), tuple(remarks))
 
 
 # Which columns are classes.
@@ -575,7 +592,7 @@ def _from_long(
         f"{long.values!r}; a class that an item does not list has 0."
     )
     return ItemRows(
-        tuple(wide["item"]),
+        tuple(wide["item"].to_list()),
         classes,
         wide.select(classes).fill_null(0.0).to_numpy(),
         digits_of(table, [long.values]),
@@ -610,8 +627,9 @@ def _with_items(table: pl.DataFrame, name: str, column: str) -> pl.DataFrame:
 
 def _held(column: pl.Series, known: Collection[str], *, among: bool = False) -> float:
     """Which share of the known names a column holds, or which share of its values is known."""
-    values = set(column.drop_nulls().cast(pl.String, strict=False).str.strip_chars())
-    shared = len(values & {*known})
+    texts = column.drop_nulls().cast(pl.String, strict=False).str.strip_chars()
+    values = texts.unique()
+    shared = int(values.is_in(pl.Series(list(known), dtype=pl.String).implode()).sum())
     return shared / max(len(values) if among else len(known), 1)
 
 
@@ -636,3 +654,22 @@ def _no_classes(name: str, columns: Sequence[str], classes: Sequence[str] | None
         f"{quote_names(columns) or 'only items'}; expected one column per class{wanted}, or one "
         "row per item and class."
     )
+
+
+def read_pairs(given: object, key: str) -> dict[str, str] | None:
+    """From a dict, or from a file or table with the column ``key`` and one more."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping) and all(isinstance(one, str | int) for one in given.values()):
+        return {str(name): str(value) for name, value in given.items()}
+    frame = (
+        read_frame(Path(given)) if isinstance(given, str | Path) else to_frame(given, what="table")
+    )
+    others = [name for name in frame.columns if name != key]
+    if key not in frame.columns or len(others) != 1:
+        raise DataError(
+            f"A table with the column {key!r} and one more is needed; this one has "
+            f"{', '.join(map(repr, frame.columns))}."
+        )
+    values = frame.select(pl.all().cast(pl.String)).drop_nulls()
+    return dict(zip(values[key], values[others[0]], strict=True))

@@ -19,12 +19,15 @@ from sfumato.judgments.formats import write as write_answers
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.quality import Rule, rule_with
 from sfumato.labels.aggregate import aggregate as run_aggregator
+from sfumato.labels.aggregate.pairs import preference_judgments
+from sfumato.labels.build import DEFAULT_RECIPE, EACH_CLASS
 from sfumato.labels.build.distances import choose_distances
 from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.describe import describe as describe_judgments
 from sfumato.labels.files import read_given, read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.make import LabelSettings, make_labels
+from sfumato.labels.make import LabelSettings, make_labels, make_multi_labels
+from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.labels.simulate import SimulationSettings, run_simulation
 from sfumato.labels.votes import Votes
 
@@ -39,7 +42,9 @@ def to_judgments(answers: object, **reading: Any) -> Judgments:
                 f"These answers have been read already; {next(iter(reading))!r} belongs to read."
             )
         return answers
-    found = read(answers, **reading)
+    found = answers if isinstance(answers, Comparisons) else read(answers, **reading)
+    if isinstance(found, Comparisons) and found.kind == "preference":
+        return preference_judgments(found)
     if not isinstance(found, Judgments):
         raise DataError(
             f"These are {type(found).__name__}, which are not about the classes of single items; "
@@ -71,6 +76,15 @@ def to_labels(labels: object, *, classes: Sequence[str] | None = None) -> LabelS
     )
 
 
+@overload
+def label(
+    answers: object,
+    recipe: Literal["per-class"],
+    aggregate: str | None = None,
+    *,
+    per_annotator: Literal[False] = False,
+    **settings: Any,
+) -> MultiLabelSet: ...
 @overload
 def label(
     answers: object,
@@ -108,11 +122,12 @@ def label(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     **reading: Any,
-) -> LabelSet | CrowdLabels:
+) -> LabelSet | CrowdLabels | MultiLabelSet:
     """Label distributions from people's answers; ``crowd`` of the result has one row per answer.
 
     Without a ``recipe`` the one that uses all of the question is taken, without ``aggregate`` the
-    mean; ``aggregate="auto"`` decides by the number of votes. ``weights`` of annotators, ``gold``
+    mean; ``aggregate="auto"`` decides by the number of votes. Answers in which each class applies
+    or not on its own (multi-label) become a ``MultiLabelSet``. ``weights`` of annotators, ``gold``
     (true labels of some items) and ``options`` are for the aggregator; the first two may be dicts,
     files or tables. Further options are those of ``read``, where the answers are a file or a table.
 
@@ -140,6 +155,13 @@ def label(
         options=read_given({**(options or {}), **given}),
         seed=seed,
     )
+    if (recipe or DEFAULT_RECIPE[judgments.question.kind]) in EACH_CLASS:
+        if per_annotator:
+            raise DataError(
+                "Each class of these answers is a label of its own; there is no one distribution "
+                "of a person. Build the classes one by one."
+            )
+        return make_multi_labels(judgments, settings)
     classes = judgments.question.classes
     model = None if predictions is None else to_labels(predictions, classes=classes)
     made = make_labels(judgments, settings, predictions=model)
@@ -275,7 +297,7 @@ def write(what: object, path: File, format: str | None = None) -> Path:
     """
     target = Path(path)
     match what:
-        case LabelSet() | CrowdLabels():
+        case LabelSet() | CrowdLabels() | MultiLabelSet():
             write_labels(what, target)
         case Judgments():
             write_answers(what, target, format or "sfumato")

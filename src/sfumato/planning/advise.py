@@ -314,7 +314,7 @@ class Advice:
     """An item, as planned or as the budget allows on average."""
     probability: float | None
     """That no other form is better; None for a rule of thumb."""
-    criterion: Literal["weight", "budget", "rule of thumb"]
+    criterion: Literal["weight", "budget", "rule of thumb", "only form"]
     alternatives: tuple[Alternative, ...]
     """Most probable first."""
     reasons: tuple[str, ...]
@@ -345,24 +345,43 @@ class Advice:
         }
 
 
-def rule_of_thumb(items: int, classes: int) -> Advice:
-    """Softer labels where data are small, harder ones where they are big (S1-38).
+ALMOST_ALL = 0.9
+"""An answer that names at least this share of the classes is called soft."""
 
-    >>> rule_of_thumb(20, 20).form, rule_of_thumb(5000, 10).form
-    ('soft', 'hard')
+
+def rule_of_thumb(items: int, classes: int) -> Advice:
+    """Softer labels where data are small, harder ones where they are big, by degrees (S1-38).
+
+    An answer names about k (k/n)² classes: all where there are no more items than classes, and
+    then fewer and fewer, a single one where there are several items per class. One item more never
+    changes much.
+
+    >>> rule_of_thumb(20, 20).form, rule_of_thumb(21, 20).form, rule_of_thumb(5000, 10).form
+    ('soft', 'soft', 'hard')
+    >>> rule_of_thumb(40, 20).form, rule_of_thumb(40, 20).kept
+    ('sparse', 5)
     """
     AskedForm(items, classes)
-    where = regime(items, classes)
-    form = "hard" if where == "many-shot" else "soft"
+    where, named = regime(items, classes), round(min(classes**3 / items**2, classes))
+    form = "soft" if named >= ALMOST_ALL * classes else "sparse" if named > 1 else "hard"
+    kept = named if form == "sparse" else None
     how = {"many-shot": "more", "one-shot": "as many", "less-than-one-shot": "fewer"}[where]
     than = "as" if where == "one-shot" else "than"
+    about = {"soft": "all classes", "sparse": f"{kept} classes", "hard": "one class"}[form]
     reason = (
-        f"With {how} items {than} classes ({where}) {'harder' if form == 'hard' else 'softer'} "
-        "labels are preferable: a rule of thumb, because neither prices nor a pilot say more."
+        f"With {how} items {than} classes ({where}), answers about {about}: the more items per "
+        "class, the fewer classes an answer needs to name. A rule of thumb, because neither prices "
+        "nor a pilot say more."
     )
     return Advice(
-        form, None, 1, None, "rule of thumb", (), (reason,), (), sources={"form": "rule of thumb"}
+        form, kept, 1, None, "rule of thumb", (), (reason,), (), sources={"form": "rule of thumb"}
     )
+
+
+def only_form(form: str, kept: int | None) -> Advice:
+    """What is said where a pilot has one form, and forms are not the question."""
+    reason = f"Only {form} answers were piloted and priced, so no forms are weighed."
+    return Advice(form, kept, 1, None, "only form", (), (reason,), (), sources={"form": "given"})
 
 
 def plan_json(task: Task, advice: Advice) -> dict[str, Any]:
@@ -411,7 +430,7 @@ def _comparison(rows: Sequence[Alternative], choice: Choice) -> str:
         budget = best.people * choice.forms[0].cost.value
         of = [_people(row.people) for row in (best, second)]
         return (
-            f"For {budget:.3g} {best.unit} an item, {names[0]} answers of {of[0]} recover "
+            f"For {budget:.3g} {best.unit} per item, {names[0]} answers of {of[0]} recover "
             f"similarities with ρ = {best.rho:.2f}, {names[1]} answers of {of[1]} with "
             f"{second.rho if second.people else 0:.2f}."
         )
@@ -556,7 +575,7 @@ def _by_form(pilots: Sequence[PilotStudy]) -> dict[str, PilotStudy]:
 def _candidates(
     task: Task, by_form: Mapping[str, PilotStudy], costs: Mapping[str, Cost]
 ) -> list[Pair]:
-    forms = task.forms or tuple(by_form) or tuple(costs) or ("hard", "sparse", "soft")
+    forms = task.forms or tuple(dict.fromkeys((*by_form, *costs))) or ("hard", "sparse", "soft")
     found: list[Pair] = []
     for form in forms:
         if by_form and form not in by_form and form not in costs:
@@ -620,7 +639,7 @@ def _spending(task: Task, prices: Mapping[Pair, Cost]) -> Spending:
     least = min(prices.values(), key=lambda cost: cost.value)
     if not spending.people_for(np.array([cost.value for cost in prices.values()])).any():
         raise DataError(
-            f"A budget of {task.budget:g} {least.unit} an item pays for no answer; the cheapest, "
+            f"A budget of {task.budget:g} {least.unit} per item pays for no answer; the cheapest, "
             f"{least.form}, costs {least.value:g}."
         )
     return spending

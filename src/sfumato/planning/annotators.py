@@ -70,7 +70,7 @@ def tallies(counts: NDArray[np.int64]) -> tuple[Array, Array]:
 def starts(counts: NDArray[np.int64]) -> tuple[Array, Array, Array]:
     """Weights of the grid to begin with: between two extremes, and the extremes.
 
-    Few votes an item fix few moments of the spread, EM changes only what they fix, and the rest
+    Few votes per item fix few moments of the spread, EM changes only what they fix, and the rest
     of the shape stays as it began. At one extreme all chances are alike (too much doubt about
     items that people agree on). At the other they follow the beta distribution with their first
     two moments (too little): E p = 1/K, and E p² from pairs of different votes,
@@ -197,7 +197,7 @@ def sum_of_doublings(g: Fitted, M: NDArray[np.int64]) -> Array:
 
 def power_law(steps: Array, means: Array, exponent: float) -> Fitted:
     """g(t) = c·t^γ: right while rare classes are still being found, later it falls too slowly."""
-    if len(means) == 1:  # two or three answers an item show no shape
+    if len(means) == 1:  # two or three answers per item show no shape
         return lambda t: means[0] * (t / steps[0]) ** exponent
     slope, level = np.polyfit(np.log(steps), np.log(means), 1)
     slope = max(slope, LEAST_SLOPE)
@@ -281,7 +281,7 @@ class ErrorCurve:
 
 @dataclass(frozen=True)
 class Enough:
-    """The number of people an item from which another answer is worth less than it costs."""
+    """The number of people per item from which another answer is worth less than it costs."""
 
     M: int
     low: int

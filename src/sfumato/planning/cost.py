@@ -33,6 +33,9 @@ CLIP = 0.01
 """The inverse sigmoid is endless at 0 and 1; correlations are kept this far from both."""
 
 
+WITH_ALL = ("soft", "yes-no-unsure")
+"""Forms whose answers name every class, so that they cost more where there are more."""
+
 WITH_KEPT = ("sparse", "top-class")
 """The forms of answer that have a k̂."""
 
@@ -52,6 +55,8 @@ class Cost:
     answers: int = 0
     people: int = 0
     source: Literal["given", "assumed", "measured"] = "given"
+    classes: int | None = None
+    """The k of the answer that costs this much, if it names all classes; others in proportion."""
 
     def __post_init__(self) -> None:
         find(FORMS, self.form, what="form of answer")
@@ -104,7 +109,7 @@ def total_cost(cost: Cost, *, items: int, people: int = 1, answers: int | None =
     """
     AskedForm(items, classes=3)  # the check of the number of items
     if people < 1:
-        raise DataError(f"{people} people an item were planned; plan 1 or more.")
+        raise DataError(f"{people} people per item were planned; plan 1 or more.")
     match cost.form:
         case "pairs":
             needed = comb(items, 2)
@@ -326,7 +331,7 @@ def losses(
     ``recovered`` has the columns ``form``, ``kept`` (k̂ or null), ``items``, ``classes`` and
     ``rho``, as ``information.ratio_table`` gives it. Without ``costs`` the paper's hold, which grow
     with the number of inputs (S1-31); ``people`` is M, for all or by form. A cost that names
-    its k̂ is taken in proportion at others. Adds ``cost``,
+    its k̂, or the k of an answer about all classes, is taken in proportion at others. Adds ``cost``,
     ``utility``, ``beta``, ``loss``.
     """
     for name in ("form", "kept", "items", "classes", "rho"):
@@ -431,6 +436,8 @@ def _cost(form: str, classes: int, kept: int | None, costs: Mapping[str, Cost] |
     if costs is None:
         return assumed_cost(form, classes=classes, kept=kept or 1)
     known = _of(costs, form)
+    if form in WITH_ALL and known.classes is not None:
+        return replace(known, value=known.value * classes / known.classes, classes=classes)
     if kept is None or known.kept is None:
         return known
     return replace(known, value=known.value * kept / known.kept, kept=kept)

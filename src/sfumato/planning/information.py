@@ -82,7 +82,7 @@ class AskedForm:
             )
         if self.yes < 0 or self.unsure < 0 or not 1 <= self.yes + self.unsure <= self.classes:
             raise DataError(
-                f"{self.yes} yes and {self.unsure} unsure answers an item do not fit "
+                f"{self.yes} yes and {self.unsure} unsure answers per item do not fit "
                 f"{self.classes} classes; together they are 1 to {self.classes}."
             )
         if self.levels is not None and self.levels < 2:
@@ -297,7 +297,7 @@ def _answers(asked: AskedForm, most: int, what: str) -> int:
 
 
 FORMS: dict[str, Form] = {
-    "hard": Form("one class an item", _hard, lambda asked: 1),
+    "hard": Form("one class per item", _hard, lambda asked: 1),
     "soft": Form("a different number for every class", _soft, lambda asked: 0),
     "sparse": Form(
         "numbers for the k̂ most relevant classes of each item, the others below them",

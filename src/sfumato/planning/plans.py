@@ -16,8 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.errors import DataError
 from sfumato.frames import is_table
 from sfumato.labels.verbs import to_judgments, to_labels
+from sfumato.names import find
 from sfumato.planning.advise import (
     NOISE_ASSUMED,
     Advice,
@@ -25,13 +27,23 @@ from sfumato.planning.advise import (
     Task,
     advise,
     dimensions_of,
+    only_form,
     plan_json,
 )
-from sfumato.planning.cost import WITH_KEPT, Cost, assumed_cost, given_costs
+from sfumato.planning.cost import WITH_ALL, WITH_KEPT, Cost, assumed_cost, given_costs
 from sfumato.planning.embed import spearman
 from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
+from sfumato.planning.information import FORMS
 from sfumato.planning.pilot import PilotStudy, of_shared_items
 from sfumato.planning.pilot import pilot as measure_pilot
+from sfumato.planning.power import (
+    Between,
+    Comparison,
+    FormScores,
+    PowerPlan,
+    plan_power,
+    score_answers,
+)
 from sfumato.planning.weigh import (
     MOST_ITEMS,
     NOISES,
@@ -90,6 +102,8 @@ class Plan:
     seed: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
     """Names of what was read to the SHA-256 of their content."""
+    power: PowerPlan | None = None
+    """How many items and people a comparison needs, where one was asked about."""
 
     @property
     def usual_kept(self) -> int:
@@ -98,7 +112,8 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """What every form tells and the advice, as plain values."""
-        return plan_json(self.task, self.advice)
+        told = {} if self.power is None else {"power": self.power.to_json()}
+        return plan_json(self.task, self.advice) | told
 
     def __repr__(self) -> str:
         kept = "" if self.advice.kept is None else f" with {self.advice.kept} classes per answer"
@@ -135,6 +150,14 @@ def plan(
     people: int = 1,
     utility: str = "linear",
     known: object = None,
+    effect: float | None = None,
+    between: Between = "items",
+    outcome: str | None = None,
+    new_people: bool = False,
+    clusters: Mapping[str, str] | None = None,
+    worth: Mapping[str, float] | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
     seed: int = 0,
 ) -> Plan:
     """Which labels to collect for so many items and classes, at what cost.
@@ -142,6 +165,11 @@ def plan(
     ``pilot`` are answers of a pilot, or a list of several, one form each: judgments, files or
     tables. ``cost`` are seconds of one answer by form, ``error`` shares of comparisons that an
     answer gets wrong. ``known`` are cheap labels of the items, to say which to ask about first.
+
+    With the smallest ``effect`` that matters the plan also says how many items and people a
+    comparison needs: of the share of answers ``outcome`` (or the mean answer) ``between`` two kinds
+    of items or two groups of people. ``clusters`` names items that belong together, ``worth`` how
+    many answers of the pilot's form one answer of another form is worth.
 
     >>> plan(items=30, classes=3, cost={"hard": 2, "soft": 30})
     <Plan for 30 items and 3 classes: collect ...>
@@ -158,10 +186,52 @@ def plan(
     )
     prices = given_costs(cost or {}, kept=task.kept[0] if task.kept else 2)
     labels = None if known is None else to_labels(known)
-    advice = advise(task, pilots=measured, costs=prices, errors=error or {}, known=labels, rng=rng)
+    alone = effect is not None and not task.forms and {one.form for one in measured} >= {*prices}
+    if alone and len(measured) == 1:
+        advice = only_form(measured[0].form, measured[0].kept)
+    else:
+        advice = advise(
+            task, pilots=measured, costs=prices, errors=error or {}, known=labels, rng=rng
+        )
     steps = [step for one in (*read, labels) if one is not None for step in one.provenance]
     files = {name: content for step in steps for name, content in step.inputs.items()}
-    return Plan(task, advice, measured, prices, error or {}, seed=seed, files=files)
+    needed = None
+    if effect is not None:
+        comparison = Comparison(effect, between, new_people, alpha, power)
+        needed = _power(
+            task, measured, prices, comparison, outcome, clusters, worth or {},
+            np.random.default_rng([seed, 1]),
+        )  # fmt: skip
+    return Plan(task, advice, measured, prices, error or {}, seed=seed, files=files, power=needed)
+
+
+def _power(
+    task: Task,
+    pilots: Sequence[PilotStudy],
+    prices: Mapping[str, Cost],
+    comparison: Comparison,
+    outcome: str | None,
+    clusters: Mapping[str, str] | None,
+    worth: Mapping[str, float],
+    rng: np.random.Generator,
+) -> PowerPlan:
+    """Each form of the pilots, and those that are worth so many answers of the first."""
+    if not pilots:
+        raise DataError("How many items and people a comparison needs is told from a pilot only.")
+    forms: list[FormScores] = []
+    for one in pilots:
+        scores, told = score_answers(one.crowd, outcome, clusters)
+        cost = prices.get(one.form) or one.cost
+        price, unit = (None, "") if cost is None else (cost.value, cost.unit)
+        forms.append(FormScores(one.form, scores.draw(rng), price, unit))
+    for form, rate in worth.items():
+        find(FORMS, form, what="form of answer")
+        if not rate > 0:
+            raise DataError(f"One {form} answer is said to be worth {rate:g}; give more than 0.")
+        cost = prices.get(form)
+        price, unit = (None, "") if cost is None else (cost.value, cost.unit)
+        forms.append(FormScores(form, forms[0].variances.per_answer(rate), price, unit))
+    return plan_power(forms, comparison, outcome=told, most_items=task.items)
 
 
 @dataclass(frozen=True)
@@ -203,10 +273,14 @@ def answer_costs(plan: Plan) -> dict[str, Cost]:
         form: cost.value / assumed_cost(form, classes=classes, kept=cost.kept or kept).value
         for form, cost in known.items()
     }
-    return {
+    found = {
         form: known.get(form)
         or replace(cost, value=cost.value * min(_alike(form, a_number)), unit=unit)
         for form, cost in plain.items()
+    }
+    return {
+        form: replace(cost, classes=classes) if form in WITH_ALL else cost
+        for form, cost in found.items()
     }
 
 

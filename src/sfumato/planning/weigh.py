@@ -48,7 +48,7 @@ ROUGH = EmbeddingSettings(tolerance=1e-3)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A form of answer (with its k̂) given by M people an item."""
+    """A form of answer (with its k̂) given by M people per item."""
 
     form: str
     kept: int | None = None
@@ -67,7 +67,7 @@ class Candidate:
                 f"and to no others; found {self.kept} for {self.form!r}."
             )
         if self.people < 1:
-            raise DataError(f"{self.people} people an item were planned; plan 1 or more.")
+            raise DataError(f"{self.people} people per item were planned; plan 1 or more.")
 
     @property
     def title(self) -> str:
@@ -281,7 +281,7 @@ UNSURE_OF_ASSUMED = log(2) / 2
 twenty: this standard deviation of their logarithm."""
 
 MOST_PEOPLE = 200
-"""More people an item than this are not simulated."""
+"""More people per item than this are not simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,7 +330,7 @@ class Spending:
         if isinstance(self.budget, float | int) and not 0 < self.budget < np.inf:
             raise DataError(f"The budget an item is {self.budget:g}; give a number above zero.")
         if self.people < 1:
-            raise DataError(f"{self.people} people an item were planned; plan 1 or more.")
+            raise DataError(f"{self.people} people per item were planned; plan 1 or more.")
 
     def people_for(self, prices: Array) -> Array:
         """People an item on average, at prices an answer (…, forms); 0: the budget pays for none.

@@ -110,7 +110,7 @@ def _per_item(labels: LabelSet) -> str:
         return "Not recorded with the labels."
     low, middle, high = np.quantile(labels.weight, [0, 0.5, 1])
     total = f"{labels.weight.sum():,.0f} in all"
-    return f"{total}; {low:,.0f} to {high:,.0f} an item, median {middle:,.0f}."
+    return f"{total}; {low:,.0f} to {high:,.0f} per item, median {middle:,.0f}."
 
 
 def _fields(labels: LabelSet, judgments: Judgments | None) -> list[Entry]:

@@ -143,6 +143,8 @@ class Chart:
         step *= next(each for each in (1, 2, 5, 10) if (high - low) / (each * step) <= 6)
         first = math.ceil(low / step - 1e-9)
         marks = [step * at for at in range(first, math.floor(high / step + 1e-9) + 1)]
+        if all(bar.text.endswith("%") for bar in self.bars):
+            return [(self.at(mark), f"{100 * mark:.10g}%") for mark in marks]
         return [(self.at(mark), f"{mark:,.10g}") for mark in marks]
 
     @property

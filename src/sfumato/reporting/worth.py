@@ -4,9 +4,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from sfumato.labels.worth.result import NO_SCALE, NOBODY, Worth, worth_words
+from sfumato.labels.worth.result import (
+    BEST,
+    NO_SCALE,
+    NOBODY,
+    PREDICTORS,
+    TOGETHER,
+    Worth,
+    people_words,
+    worth_words,
+)
 from sfumato.reporting.draw import (
     INK,
     Basis,
@@ -18,8 +28,10 @@ from sfumato.reporting.draw import (
     styles,
 )
 from sfumato.reporting.page import Bar, Chart, Lead, Origin, Page, Section, Table, write
+from sfumato.reporting.text import Finding, count
 
 QUESTION = "How many people is a judge worth?"
+CAPTION = "Worth: how many other people's answers tell as much about the next person's answer."
 
 IN_WORDS = """\
 Somebody else is asked about the same item. How well can their answer be told beforehand? Knowing \
@@ -98,9 +110,12 @@ def worth_page(found: Worth) -> Page:
         text = "What asking one more person is expected to gain, given the judges, in nats."
         ranked = table("First of the list", found.needs.head(20))
         sections.append(Section("Which items need a person", text, (ranked,)))
-    how = Origin(meaning=(f"Predictors: {found.notes['predictors']}.",))
     return Page(
-        "What is a judge worth?", _lead(found), sections=tuple(sections), how=how, alone=True
+        QUESTION,
+        _lead(found),
+        findings=tuple(_findings(found)),
+        sections=tuple(sections),
+        alone=True,
     )
 
 
@@ -112,25 +127,79 @@ def _lead(found: Worth) -> Lead:
         told = NO_SCALE if len(found.judges) else "no judge was given; the scale of people is below"
         return Lead(QUESTION, f"{told.capitalize()}.", basis=(basis,), against=found.remarks)
     best = known.row(0, named=True)
-    bars = [
-        Bar(
-            row["judge"], row["worth"], row["low"], row["high"] or float(found.scale),
-            strong=row["judge"] == best["judge"],
-            text=f"≥ {row['worth']:g}" if row["capped"] else f"{row['worth']:.2f}",
-        )
-        for row in known.iter_rows(named=True)
-    ]  # fmt: skip
-    caption = "How many other people's answers tell you as much about the next person's answer."
     scale = float(found.scale)
-    chart = Chart("Worth in people", tuple(bars), caption, from_zero=True, most=scale)
+    bars = [
+        worth_bar(row["judge"], row, scale, strong=row["judge"] == best["judge"])
+        for row in known.iter_rows(named=True)
+    ]
+    chart = Chart("Worth in people", tuple(bars), CAPTION, from_zero=True, most=scale)
+    of = f", the most of {len(known)} judges" if len(known) > 1 else ""
+    sure = f"{best['judge']}: {worth_words(best)}, 95 % interval over {found.over}."
+    end = f"The scale ends at {found.scale} people: beyond it nothing can be told apart."
     return Lead(
         QUESTION,
-        f"{best['judge']} is worth {worth_words(best)}.",
+        f"{best['judge']} is worth {people_words(best)}{of}.",
         chart,
-        (basis, f"The scale ends at {found.scale} people: beyond it nothing can be told apart."),
+        (sure, f"{count(found.notes['items'], 'item')}. {end}"),
         (*_speaks_against(best), *found.remarks),
+        how_worth(),
         rows=tuple(found.estimates.filter(metric="worth", stratum="all", arm=list(known["judge"]))),
     )
+
+
+def worth_bar(label: str, row: Mapping[str, Any], scale: float, *, strong: bool = False) -> Bar:
+    """One worth with its interval, which ends where the scale does."""
+    text = f"≥ {row['worth']:g}" if row["capped"] else f"{row['worth']:.2f}"
+    high = scale if row["high"] is None else row["high"]
+    return Bar(label, row["worth"], row["low"], high, strong=strong, text=text)
+
+
+def how_worth() -> Origin:
+    """How a worth is computed, in words."""
+    path = ("worth in people", "log-loss on answers that were held out", "people's answers")
+    return Origin((*IN_WORDS.split("\n\n"), f"Predictors: {PREDICTORS}."), path=path)
+
+
+def _findings(found: Worth) -> Iterator[Finding]:
+    """What the best judge adds, which judge is worth little, and what people tell."""
+    known = found.judges.filter(pl.col("worth").is_not_null()).sort("log_loss")
+    whole = found.table.filter(pl.col("stratum") == "all", pl.col("worth").is_not_null())
+    for row in known[:1].iter_rows(named=True):
+        yield from _adding(row, whole)
+    for row in known.filter(pl.col("high") < 1).iter_rows(named=True):
+        text = f"{row['judge']} is worth less than one person: {people_words(row)}."
+        yield Finding(text, "found", f"{worth_words(row)}.", "worse")
+        break
+    losses = found.people.sort("answers")["log_loss"].to_list()
+    if len(losses) > 1:
+        more = f", a second one to {losses[2]:.2f}" if len(losses) > 2 else ""
+        yield Finding(
+            f"One person's answer lowers what is lost on the next from {losses[0]:.2f} to "
+            f"{losses[1]:.2f} nats{more}.",
+            "found",
+            f"Log-loss by answers known: {', '.join(f'{loss:.3f}' for loss in losses)}.",
+        )
+    for row in found.needs[:1].iter_rows(named=True):
+        yield Finding(
+            f"A person is needed most on {row['item']}: one answer more gains "
+            f"{row['gain']:.2f} nats there.",
+            "found",
+            f"The median item gains {np.median(found.needs['gain'].to_numpy()):.2f} nats.",
+        )
+
+
+def _adding(best: Mapping[str, Any], whole: pl.DataFrame) -> Iterator[Finding]:
+    """What the best judge gives beside one person, and what the other judges add to it."""
+    for row in whole.filter(judge=best["judge"], people=1).iter_rows(named=True):
+        text = f"{best['judge']} and one person together are worth {people_words(row)}."
+        yield Finding(text, "found", f"{worth_words(row)}.", "better")
+    together = whole.filter(judge=TOGETHER, people=0)
+    alone = whole.filter(judge=BEST, people=0)
+    for row, one in zip(together.to_dicts(), alone.to_dicts(), strict=False):
+        more = row["worth"] - one["worth"]
+        text = f"All judges together are worth {people_words(row)}, "
+        text += f"{more:.1f} more than the best." if more >= 0.05 else "no more than the best."
+        yield Finding(text, "found", f"{worth_words(row)}; the best {worth_words(one)}.")
 
 
 def _speaks_against(best: Mapping[str, Any]) -> Iterator[str]:

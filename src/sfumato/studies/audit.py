@@ -57,7 +57,6 @@ from sfumato.scores import (
     Estimate,
     Estimates,
     as_rows,
-    metric_words,
     source_text,
     with_interval,
 )
@@ -691,18 +690,24 @@ def _lead(audited: Audit) -> Lead:
         )
     if audited.simulated:
         against.insert(0, "Simulated people or models are behind these numbers.")
-    answer, chart, behind = next(
+    question, answer, chart, behind = next(
         (found for make in (_shift_lead, _strata_lead, _copies_lead) if (found := make(audited))),
-        (told[0].text if told else "Nothing that the files hold can be asked yet.", None, None),
+        (
+            "What do these files tell before anything is trained?",
+            told[0].text if told else "Nothing that the files hold can be asked yet.",
+            None,
+            None,
+        ),
     )
     basis = []
     if behind is not None and behind.low is not None:
-        share = f"{metric_words(behind.metric).title.capitalize()}: {sections.percent(behind)}"
-        basis.append(f"{share}, with the 95 % interval over {count(behind.items, 'item')}.")
+        what = "The two are the same on" if behind.metric == "mode_agreement" else "This is"
+        share = f"{what} {sections.percent(behind)} of {count(behind.items, 'item')}"
+        basis.append(f"{share}, in brackets the 95 % interval over items.")
     basis += [one.text for one in audited.findings.get("People", ())[2:3]]
     path = ("the labels", "the files given") if behind is not None else ()
     return Lead(
-        "What do these files tell before anything is trained?",
+        question,
         answer,
         chart,
         tuple(basis),
@@ -711,8 +716,8 @@ def _lead(audited: Audit) -> Lead:
     )
 
 
-LeadParts = tuple[str, Chart | None, Estimate | None]
-"""The answer, its picture, and the estimate it tells."""
+LeadParts = tuple[str, str, Chart | None, Estimate | None]
+"""The question, the answer, its picture, and the estimate it tells."""
 
 
 def _about_all(audited: Audit, metric: str, stratum: str = "all") -> Estimate | None:
@@ -729,7 +734,7 @@ def _shift_lead(audited: Audit) -> LeadParts | None:
         f"The original label is not people's most frequent answer on {differ.value:,.0f} of "
         f"{same.items:,} items."
     )
-    return answer, _strata_chart(audited), same
+    return "Do people agree with the original labels?", answer, _strata_chart(audited), same
 
 
 def _strata_lead(audited: Audit) -> LeadParts | None:
@@ -738,7 +743,7 @@ def _strata_lead(audited: Audit) -> LeadParts | None:
     if share is None:
         return None
     answer = f"{share.value:.0%} of the {share.items:,} labels are spread over several classes."
-    return answer, _strata_chart(audited), share
+    return "How often are labels spread?", answer, _strata_chart(audited), share
 
 
 def _strata_chart(audited: Audit) -> Chart | None:
@@ -774,7 +779,8 @@ def _copies_lead(audited: Audit) -> LeadParts | None:
     )  # fmt: skip
     exact = max(found, key=lambda one: one.value)
     answer = f"{exact.value:,.0f} of {every.value:,.0f} pictures are there twice."
-    return answer, Chart("Pictures that are there twice", bars, "", True, 1.0), exact
+    chart = Chart("Pictures that are there twice", bars, "", True, 1.0)
+    return "Are pictures there twice?", answer, chart, exact
 
 
 def _table_blocks(*names: str) -> Callable[[Audit], Iterable[Block]]:

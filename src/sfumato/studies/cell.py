@@ -108,7 +108,23 @@ def train_and_test(
         arrays |= _spoilt(network, part, labels, examples, split, attacks, corruptions, strength)
     if keep_weights:
         arrays |= {WEIGHTS + name: array for name, array in weights_of(network).items()}
-    return CellResult({"history": history}, arrays, work=len(history))
+    learnt = target.items or split.train
+    scores = {"history": history, "training": _training_scores(network, examples, target, learnt)}
+    return CellResult(scores, arrays, work=len(history))
+
+
+def _training_scores(
+    network: NormalisedNetwork, examples: Examples, target: Target, learnt: Sequence[str]
+) -> dict[str, float]:
+    """How well the network knows, at the end, what it learnt: whether it memorised its items."""
+    labels = target.mean
+    known = set(labels.items)
+    labels = labels.take([item for item in learnt if item in known])
+    beliefs = probabilities(network, examples.take(labels.items)).astype(np.float64)
+    logs = np.log(np.maximum(beliefs, np.finfo(np.float32).tiny))
+    right = beliefs.argmax(axis=1) == labels.probs.argmax(axis=1)
+    loss = -(labels.probs * logs).sum(axis=1).mean()
+    return {"training_accuracy": float(right.mean()), "training_cross_entropy": float(loss)}
 
 
 def pretrain(recipe: Recipe, examples: Examples, labels: LabelSet) -> CellResult:

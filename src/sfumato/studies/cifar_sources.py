@@ -428,8 +428,8 @@ def _other_collections(
             found[name] = _sampled(_load_collection(name, folder), collection.most, name)
         else:
             missing.append(
-                f"{name} is not in the folder of datasets (`sfumato data get {dataset.name}`), "
-                "so nothing is tested on it."
+                f"{name} (dataset {dataset.name!r}) is not in the folder of datasets, so nothing "
+                "is tested on it."
             )
     if IMAGENET_FAR in collection.sets:
         missing.append(

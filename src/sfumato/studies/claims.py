@@ -11,8 +11,8 @@ every network and part, and applies one rule (``Verdict``).
 - *below*, *above*: than the number in ``effect``;
 - *within*: no further from zero than ``effect``, with the whole interval;
 - *equal*: the interval holds the number in ``effect``;
-- *no difference*: the interval holds zero. That does not show that there is none: at best, the
-  claim comes out in the same direction;
+- *no difference*: contradicted by an interval that does not hold zero, and undecided by any other,
+  because no margin was fixed beforehand;
 - *shown*: the nearest there is; it stands beside the claim and decides nothing.
 
 A claim without a metric cannot be tested here; its note says why.
@@ -35,115 +35,144 @@ from sfumato.reporting.text import ROUNDING, interval, number, signed_number
 from sfumato.reporting.text import Kind as SentenceKind
 from sfumato.scores import Estimate, metric_words, swap_arms
 
-# How a claim of a paper came out: four words, decided by an estimate and its interval.
+# How a claim of a paper came out, decided by an estimate, its interval and the printed effect.
 #
-# - *reproduced*: the 95 % interval lies wholly on the claimed side;
-# - *same direction*: the estimate does, but not the whole interval, or there is none;
-# - *not reproduced*: the estimate does not;
-# - *not testable here*: there is nothing to decide it with.
+# The ratio r is our effect over the printed one, each first divided by what its own hard arm loses
+# above the floor, so that a network that is hardly too sure can be held against one that is far too
+# sure. By the 95 % interval of r:
 #
-# An interval that includes zero never makes a claimed difference reproduced. A claim of *no loss*
-# has a margin: an estimate just on the other side is in the same direction if its whole interval
-# rules a loss of the margin out.
+# - *reproduced*: above 0, and it reaches a half;
+# - *smaller*: above 0, but wholly below a half;
+# - *absent*: it holds 0 and lies wholly below a quarter;
+# - *undecided*: it holds 0 and reaches a quarter;
+# - *contradicted*: wholly below 0.
+#
+# A claim without a printed size has a direction only: reproduced, undecided or contradicted. Where
+# our hard arm loses less than half of what the paper's does, there is too little to mend, and the
+# claim is *not testable at this size*; *not testable here* has nothing to decide it with at all.
 
 
-Verdict = Literal["reproduced", "same direction", "not reproduced", "not testable here"]
-VERDICTS: tuple[Verdict, ...] = (
+Verdict = Literal[
     "reproduced",
-    "same direction",
-    "not reproduced",
+    "smaller",
+    "absent",
+    "undecided",
+    "contradicted",
+    "not testable at this size",
     "not testable here",
-)
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Claimed = Literal["lower", "higher"]
 End = float | None
 """A number that may not be known."""
 
+HALF, QUARTER = 0.5, 0.25
+"""Of the printed effect: what still counts as the same, and what is too little to matter."""
+SAME_REGIME = 0.5
+"""Of the excess of the paper's hard arm over its floor: what ours must have."""
+FALSE_SHARE = 0.025
+"""Of claims about nothing that a 95 % interval puts on one side by chance."""
+
 KINDS: dict[Verdict, SentenceKind] = {
     "reproduced": "found",
-    "same direction": "caution",
-    "not reproduced": "not found",
+    "smaller": "found",
+    "absent": "not found",
+    "undecided": "caution",
+    "contradicted": "not found",
+    "not testable at this size": "caution",
     "not testable here": "caution",
 }
 """How a sentence about such a claim is marked in a report."""
 
 CONTROL_ANSWERS: dict[Verdict, str] = {
+    **{verdict: verdict for verdict in VERDICTS},
     "reproduced": "yes",
-    "same direction": "not clearly",
-    "not reproduced": "no",
-    "not testable here": "not testable here",
+    "undecided": "not clearly",
+    "contradicted": "no",
 }
 """What a verdict says of a control that no paper ran: there is nothing to reproduce."""
 
 
-def side(value: End, low: End, high: End, claimed: Claimed, *, margin: float = 0.0) -> Verdict:
-    """On which side of zero an estimate and its interval lie, against the claimed one.
+def judge_ratio(low: End, high: End) -> Verdict:
+    """What the interval of our effect says, in units of the printed one.
 
-    ``margin`` is for claims of no loss: how much on the other side would be one. An estimate that
-    is zero but for rounding lies on neither side.
-
-    >>> side(-0.2, -0.3, -0.1, "lower"), side(-0.1, -0.3, 0.1, "lower")
-    ('reproduced', 'same direction')
-    >>> side(0.1, -0.1, 0.3, "lower"), side(None, None, None, "lower")
-    ('not reproduced', 'not testable here')
-    >>> side(-0.001, -0.007, 0.005, "higher", margin=0.01)
-    'same direction'
-    >>> side(1e-18, -0.004, 0.004, "higher")
-    'not reproduced'
+    >>> [judge_ratio(*ends) for ends in ((0.1, 0.6), (0.1, 0.4), (-0.1, 0.2), (-0.1, 0.3))]
+    ['reproduced', 'smaller', 'absent', 'undecided']
+    >>> judge_ratio(-0.3, -0.1), judge_ratio(None, None)
+    ('contradicted', 'undecided')
     """
-    if not _known(value):
-        return "not testable here"
-    match claimed:
-        case "lower":
-            sign = -1.0
-        case "higher":
-            sign = 1.0
-        case _:
-            assert_never(claimed)
-    there = sign * value > ROUNDING  # type: ignore[operator]
     if not _known(low, high):
-        return "same direction" if there else "not reproduced"
-    nearest = min(sign * low, sign * high)  # type: ignore[operator]
-    if nearest > ROUNDING:
-        return "reproduced"
-    return "same direction" if there or nearest > -margin else "not reproduced"
+        return "undecided"
+    if low > ROUNDING:  # type: ignore[operator]
+        return "reproduced" if high >= HALF else "smaller"  # type: ignore[operator]
+    if high < -ROUNDING:  # type: ignore[operator]
+        return "contradicted"
+    return "absent" if high < QUARTER else "undecided"  # type: ignore[operator]
 
 
-def within(value: End, low: End, high: End, margin: float) -> Verdict:
-    """Whether an estimate and its whole interval lie within a margin around zero.
+def judge_side(low: End, high: End, claimed: Claimed, *, margin: float = 0.0) -> Verdict:
+    """On which side of zero an interval lies; ``margin`` is how much of a loss would be one.
 
-    >>> within(0, -0.1, 0.1, 0.2), within(-0.1, -0.3, 0.1, 0.2), within(0.3, 0.1, 0.5, 0.2)
-    ('reproduced', 'same direction', 'not reproduced')
+    >>> judge_side(-0.3, -0.1, "lower"), judge_side(-0.3, 0.1, "lower")
+    ('reproduced', 'undecided')
+    >>> judge_side(0.1, 0.3, "lower"), judge_side(-0.007, 0.005, "higher", margin=0.01)
+    ('contradicted', 'reproduced')
     """
-    if not _known(value):
-        return "not testable here"
-    if abs(value) > margin:  # type: ignore[arg-type]
-        return "not reproduced"
-    inside = _known(low, high) and -margin <= low and high <= margin  # type: ignore[operator]
-    return "reproduced" if inside else "same direction"
+    if not _known(low, high):
+        return "undecided"
+    ends = (low, high) if claimed == "higher" else (-high, -low)  # type: ignore[operator]
+    if ends[0] > max(ROUNDING, 0.0) - margin:  # type: ignore[operator]
+        return "reproduced"
+    return "contradicted" if ends[1] < -margin - ROUNDING else "undecided"  # type: ignore[operator]
+
+
+def judge_within(low: End, high: End, margin: float) -> Verdict:
+    """Whether a whole interval lies within a margin around zero.
+
+    >>> judge_within(-0.1, 0.1, 0.2), judge_within(-0.3, 0.1, 0.2), judge_within(0.3, 0.5, 0.2)
+    ('reproduced', 'undecided', 'contradicted')
+    """
+    if not _known(low, high):
+        return "undecided"
+    if -margin <= low and high <= margin:  # type: ignore[operator]
+        return "reproduced"
+    apart = low > margin or high < -margin  # type: ignore[operator]
+    return "contradicted" if apart else "undecided"
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
     """The weakest of those that could be tested: what does not hold everywhere is not reproduced.
 
-    >>> overall(["reproduced", "same direction", "not testable here"])
-    'same direction'
+    >>> overall(["reproduced", "undecided", "not testable here"])
+    'undecided'
     """
     found = set(verdicts)
-    for weakest in ("not reproduced", "same direction", "reproduced"):
-        if weakest in found:
-            return weakest
-    return "not testable here"
+    order: tuple[Verdict, ...] = ("contradicted", "absent", "undecided", "smaller", "reproduced")
+    tested = [verdict for verdict in order if verdict in found]
+    if tested:
+        return tested[0]
+    small: Verdict = "not testable at this size"
+    return small if small in found else "not testable here"
 
 
 def counts_text(verdicts: Iterable[Verdict]) -> str:
-    """How many claims came out how.
+    """How many claims came out how, and how many of these verdicts chance alone would give.
 
-    >>> counts_text(["reproduced"])
-    '1 claim: 1 reproduced, 0 same direction, 0 not reproduced, 0 not testable here.'
+    >>> counts_text(["reproduced"] * 40)
+    '40 claims: 40 reproduced. If every effect were null, about 1 of 40 would be called reproduced \
+or smaller by chance, and as many contradicted.'
     """
     of = Counter(verdicts)
-    told = ", ".join(f"{of[verdict]} {verdict}" for verdict in VERDICTS)
-    return f"{of.total()} claim{'' if of.total() == 1 else 's'}: {told}."
+    told = ", ".join(f"{of[verdict]} {verdict}" for verdict in VERDICTS if of[verdict])
+    tested = sum(of[verdict] for verdict in VERDICTS if not verdict.startswith("not testable"))
+    counted = f"{of.total()} claim{'' if of.total() == 1 else 's'}: {told or 'none'}."
+    chance = round(FALSE_SHARE * tested)
+    if not chance:
+        return counted
+    return (
+        f"{counted} If every effect were null, about {chance} of {tested} would be called "
+        "reproduced or smaller by chance, and as many contradicted."
+    )
 
 
 def _known(*numbers: End) -> bool:
@@ -159,10 +188,13 @@ WITH_EFFECT: tuple[Relation, ...] = ("below", "above", "within", "equal")
 
 COLUMNS = (
     *("id", "study", "paper", "place", "sentence", "metric", "arm", "second", "network", "part"),
-    *("against", "stratum", "attack", "bound", "step", "kind", "claimed", "printed", "effect"),
-    "note",
+    *("against", "stratum", "attack", "bound", "step", "kind", "claimed", "printed"),
+    *("printed_effect", "printed_error", "yardstick", "printed_yardstick", "effect", "note"),
 )
 """Of every file of claims, in this order."""
+
+NUMBERS = ("printed_effect", "printed_error", "printed_yardstick", "effect")
+"""Columns that hold a number or nothing."""
 
 EXACT = ("metric", "arm", "second", "attack")
 """Texts that an estimate must share with the claim; what the claim leaves empty, it must not have:
@@ -217,6 +249,14 @@ class Claim:
     claimed: Relation | None
     printed: str
     """The paper's own numbers."""
+    printed_effect: float | None
+    """The paper's own number for the estimate."""
+    printed_error: float | None
+    """How far the paper's own interval reaches to either side, where it prints one."""
+    yardstick: str
+    """The arm whose excess over the floor measures how much there was to mend: the hard one."""
+    printed_yardstick: float | None
+    """The paper's number for that arm."""
     effect: float | None
     note: str
     """What is not the same here, or why nothing can test it."""
@@ -232,6 +272,8 @@ class ClaimEstimate:
     value: End
     low: End
     high: End
+    ratio: tuple[float, float, float] | None
+    """Our effect over the printed one, both as shares of what there was to mend, with its ends."""
     verdict: Verdict
     decides: bool
     """Whether it counts; other parts, and all parts together, are only shown."""
@@ -329,6 +371,13 @@ def found_text(one: JudgedClaim) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
+def ratio_text(one: JudgedClaim) -> str:
+    """Our effect over the printed one where it decides, with its interval; none without a size."""
+    ratios = [each.ratio for each in one.found if each.decides and each.ratio is not None]
+    texts = [f"{number(value)} {interval(low, high)}" for value, low, high in ratios]
+    return "; ".join(dict.fromkeys(texts))
+
+
 LEVELS: tuple[Relation, ...] = ("below", "above", "equal")
 """What is claimed of a number itself, not of a difference."""
 
@@ -354,10 +403,12 @@ def _judged(claim: Claim, table: pl.DataFrame) -> JudgedClaim:
             value=row["value"],
             low=row["low"],
             high=row["high"],
-            verdict=_verdict(claim, row),
+            ratio=ratio,
+            verdict=_verdict(claim, row, ratio, matched=matched),
             decides=row["part"] in deciding,
         )
         for row in rows
+        for ratio, matched in [_ratio(claim, row, table)]
     )
     return JudgedClaim(claim, found, overall(one.verdict for one in found if one.decides))
 
@@ -382,41 +433,103 @@ def _matching(claim: Claim, table: pl.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def _verdict(claim: Claim, row: Mapping[str, Any]) -> Verdict:
+def _ratio(
+    claim: Claim, row: Mapping[str, Any], table: pl.DataFrame
+) -> tuple[tuple[float, float, float] | None, bool]:
+    """Our effect and its ends over the printed one, and whether there was as much to mend."""
+    ends = (row["value"], row["low"], row["high"])
+    if not claim.printed_effect or not _known(*ends):
+        return None, True
+    scale, matched = 1 / claim.printed_effect, True
+    level = _yardstick(claim, row, table)
+    if level is not None and claim.printed_yardstick is not None:
+        floor = _floor(claim, row, table)
+        ours, paper = (_excess(claim.metric, x, floor) for x in (level, claim.printed_yardstick))
+        matched = ours >= SAME_REGIME * paper
+        scale *= paper / ours if ours > 0 else 1.0
+    value, *both = (end * scale for end in ends)
+    return (value, min(both), max(both)), matched
+
+
+def _excess(metric: str, level: float, floor: float) -> float:
+    """How far a number is from the best that it could be."""
+    return 1 - level if metric_words(metric).better == "higher" else level - floor
+
+
+def _yardstick(claim: Claim, row: Mapping[str, Any], table: pl.DataFrame) -> float | None:
+    """Our number for the arm that the paper's and our effect are divided by."""
+    same = {name: row[name] for name in ("metric", "attack", *WHERE)}
+    return _one(
+        table, {**same, "arm": claim.yardstick, "second": ""}, bound=claim.bound, step=claim.step
+    )
+
+
+def _floor(claim: Claim, row: Mapping[str, Any], table: pl.DataFrame) -> float:
+    """What nobody can go below: people's own entropy, for cross-entropy; otherwise zero."""
+    if claim.metric != "cross_entropy":
+        return 0.0
+    same = {"metric": "entropy_floor", "part": row["part"], "against": row["against"]}
+    stratum = row["stratum"] if row["stratum"] in ("unanimous", "disputed") else "all"
+    return _one(table, {**same, "stratum": stratum}) or 0.0
+
+
+def _one(
+    table: pl.DataFrame, texts: Mapping[str, Any], **numbers: float | int | None
+) -> float | None:
+    found = table.filter(
+        *(pl.col(name) == text for name, text in texts.items()),
+        *(pl.col(name).eq_missing(pl.lit(number)) for name, number in numbers.items()),
+    )["value"]
+    return found[0] if len(found) else None
+
+
+def _verdict(
+    claim: Claim,
+    row: Mapping[str, Any],
+    ratio: tuple[float, float, float] | None,
+    *,
+    matched: bool,
+) -> Verdict:
     """The rule: what one estimate with its interval says of a claim."""
     if row["over"] == "seeds" and 0 < (row["items"] or 0) < FEW_ITEMS:
         return "not testable here"
-    value, low, high = row["value"], row["low"], row["high"]
-    effect = claim.effect or 0.0
+    if not _known(row["value"]):
+        return "not testable here"
+    if not matched:
+        return "not testable at this size"
+    low, high, effect = row["low"], row["high"], claim.effect or 0.0
     match claim.claimed:
+        case "lower" | "higher" if ratio is not None:
+            return judge_ratio(*ratio[1:])
         case "lower" | "higher":
-            return side(value, low, high, claim.claimed, margin=effect)
+            return judge_side(low, high, claim.claimed, margin=effect)
         case "below":
-            return side(*_less((value, low, high), effect), "lower")
+            return judge_side(*_less((low, high), effect), "lower")
         case "above":
-            return side(*_less((value, low, high), effect), "higher")
+            return judge_side(*_less((low, high), effect), "higher")
         case "within":
-            return within(value, low, high, effect)
+            known = _known(low, high) or abs(row["value"]) <= effect
+            return judge_within(low, high, effect) if known else "contradicted"
         case "equal":
             return _holds(low, high, effect, if_so="reproduced")
         case "no difference":
-            return _holds(low, high, 0.0, if_so="same direction")
+            return _holds(low, high, 0.0, if_so="undecided")
         case "shown" | None:
             return "not testable here"
         case _:
             assert_never(claim.claimed)
 
 
-def _less(estimate: tuple[End, End, End], level: float) -> tuple[End, End, End]:
-    value, low, high = (None if end is None else end - level for end in estimate)
-    return value, low, high
+def _less(ends: tuple[End, End], level: float) -> tuple[End, End]:
+    low, high = (None if end is None else end - level for end in ends)
+    return low, high
 
 
 def _holds(low: End, high: End, number: float, *, if_so: Verdict) -> Verdict:
     """Whether an interval holds a number; without an interval nothing can be said."""
-    if low is None or high is None or low != low or high != high:
-        return "not testable here"
-    return if_so if low <= number <= high else "not reproduced"
+    if not _known(low, high):
+        return "undecided"
+    return if_so if low <= number <= high else "contradicted"  # type: ignore[operator]
 
 
 def _read_file(path: Traversable) -> list[Claim]:
@@ -439,6 +552,7 @@ def _claim(file: str, number: int, cells: Sequence[str]) -> Claim:
     for name in ("id", "study", "paper", "place", "sentence"):
         if not row[name]:
             raise DataError(f"{where} has no {name}; every claim needs one.")
+    numbers: dict[str, Any] = {name: _number(where, name, row.pop(name), float) for name in NUMBERS}
     claim = Claim(
         studies=tuple(row.pop("study").split(SEPARATOR)),
         attack=_choice(where, "attack", row.pop("attack"), get_args(Attack)),
@@ -446,8 +560,8 @@ def _claim(file: str, number: int, cells: Sequence[str]) -> Claim:
         step=_number(where, "step", row.pop("step"), int),
         kind=_choice(where, "kind", row.pop("kind"), get_args(Kind)),
         claimed=_choice(where, "claimed", row.pop("claimed"), ("", *get_args(Relation))) or None,
-        effect=_number(where, "effect", row.pop("effect"), float),
-        **row,
+        **numbers,
+        **row,  # type: ignore[arg-type]
     )
     _check(where, claim)
     return claim

@@ -68,6 +68,8 @@ class JudgedSet:
     """Where the scale of people ends at the latest."""
     clusters: Mapping[str, str] | None = None
     """Items that belong together, such as questions about one picture."""
+    seconds: float | None = None
+    """What one answer of the judges took, where it is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,6 +276,12 @@ class TrainingRun:
         """One row per epoch."""
         return self.result.scores["history"] if isinstance(self.result, FinishedCell) else []
 
+    @property
+    def training(self) -> dict[str, float]:
+        """How well it knows its own training items at the end."""
+        known = self.result.scores if isinstance(self.result, FinishedCell) else {}
+        return dict(known.get("training", {}))
+
     def test(self, part: str) -> TestSet:
         """The test of that name."""
         return find({test.part: test for test in self.tests}, part, what="part that was tested")
@@ -451,8 +459,8 @@ class RunFolder(ShortRepr):
         path = self.folder / "estimates.parquet"
         if not path.is_file():
             raise DataError(
-                f"{self.folder} has no estimates.parquet: the run is not finished. Finish it with "
-                "`sfumato run`."
+                f"{self.folder} has no estimates.parquet: the run is not finished. Run the study "
+                "again into the same folder; only what is missing is done."
             )
         return Estimates.read(path)
 

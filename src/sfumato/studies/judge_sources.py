@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.formats.datasets import CIFAR10
+from sfumato.judgments.judgments import select
+from sfumato.labels.build import build
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, hard_labels
 from sfumato.provenance import Provenance, Step, fingerprint_file
-from sfumato.studies.data import JudgedSet, StudyData, needed_folder
+from sfumato.studies.data import JudgedSet, StudyData, needed_folder, read_judgments
 from sfumato.studies.study import Study
 
 Answers = Mapping[str, Mapping[str, object]]
 """Who said what about which item."""
+
+Loader = Callable[[Path], JudgedSet]
 
 ORIGINAL_LABEL = "original label"
 """The label that a dataset came with, as a judge."""
@@ -35,6 +39,9 @@ LANGUAGE_MODELS = {
 }
 """Sets with six language models: their folder, and what the alternative-annotator test grants."""
 
+RATED = ("cebab_stars", "10k_prompts")
+"""Those whose answers are numbers of stars, from 1 to 5."""
+
 SMALL_CROWDS = ("bluebird", "dog", "face", "rte")
 
 EVERY = 5
@@ -43,13 +50,19 @@ EVERY = 5
 STATEMENTS_APART = 2
 """Into so many parts people who gave statements are divided: one of each is one statement."""
 
+PRIOR = ("vgg_15_BN_64", "resnet_basic_110")
+"""Networks whose mean belief is the model that few votes may be joined with."""
+
+COVERING = ("vgg_15_BN_64", "shake_shake_26_2x64d_SSI_cutout16")
+"""Networks whose sets are to cover people: a plain one and the most accurate."""
+
 
 def load_judged_sets(study: Study, folder: Path | None) -> StudyData:
     """Every set that is in the folder of data sets; what is not there is said."""
     folder = needed_folder(folder, "answers of people and of judges")
     found: dict[str, JudgedSet] = {}
     missing: list[str] = []
-    for name, load in _loaders():
+    for name, load in LOADERS[study.data]():
         try:
             found[name] = load(folder)
         except FileNotFoundError as error:
@@ -59,12 +72,11 @@ def load_judged_sets(study: Study, folder: Path | None) -> StudyData:
     return StudyData(study, judged=found, missing=tuple(missing))
 
 
-def _loaders() -> Iterator[tuple[str, Callable[[Path], JudgedSet]]]:
+def _loaders() -> Iterator[tuple[str, Loader]]:
     for name in LANGUAGE_MODELS:
         yield name, partial(_language_models, name)
-    yield "ChaosNLI, SNLI", partial(_chaos, "snli", "SNLI")
-    yield "ChaosNLI, MNLI", partial(_chaos, "mnli_m", "MNLI")
-    yield "CIFAR-10H", _networks
+    yield from CHAOS.items()
+    yield "CIFAR-10H", partial(_networks, every=EVERY)
     yield "CIFAR-10S against clicks", _statements
     yield "Fashion-MNIST-H", _fashion
     yield "ReaL, questions", _real
@@ -73,13 +85,38 @@ def _loaders() -> Iterator[tuple[str, Callable[[Path], JudgedSet]]]:
         yield f"crowd: {name}", partial(_small_crowd, name)
 
 
+def _loaders_of_few_votes() -> Iterator[tuple[str, Loader]]:
+    """Sets with many votes per item; the judge, where there is one, is a model as prior."""
+    yield from CHAOS.items()
+    yield "CIFAR-10H", _prior_networks
+    yield "Fashion-MNIST-H", _fashion
+    yield "ReaL, questions", _real
+    yield "DICES-350", _dices
+    for name in ("dog", "face"):
+        yield f"crowd: {name}", partial(_small_crowd, name)
+
+
+def _loaders_of_cover() -> Iterator[tuple[str, Loader]]:
+    """Sets with a model of which every item was held out."""
+    yield from CHAOS.items()
+    yield "CIFAR-10H", partial(_networks, names=COVERING)
+    yield "DICES-350", _dices_model
+
+
+def _loaders_of_forms() -> Iterator[tuple[str, Loader]]:
+    yield "CIFAR-10S against clicks", _named_statements
+
+
 def _language_models(name: str, folder: Path) -> JudgedSet:
     held, epsilon = LANGUAGE_MODELS[name]
     place = folder / "judges" / held
     people, models = place / "human_annotations.json", place / "llm_annotations.json"
     said: Mapping[str, Mapping[str, object]] = json.loads(models.read_bytes())
     judges = {name: make_crowd({name: answers}, _step(models)) for name, answers in said.items()}
-    return JudgedSet(make_crowd(json.loads(people.read_bytes()), _step(people)), judges, epsilon)
+    crowd = make_crowd(json.loads(people.read_bytes()), _step(people))
+    if held in RATED:
+        crowd = crowd.with_provenance(crowd.provenance, values=list(map(float, crowd.classes)))
+    return JudgedSet(crowd, judges, epsilon)
 
 
 def make_crowd(said: Answers, provenance: Provenance = ()) -> CrowdLabels:
@@ -130,7 +167,7 @@ def _chaos(name: str, source: str, folder: Path) -> JudgedSet:
             probs = np.array([told[item] for item in known])
             probs /= probs.sum(axis=1, keepdims=True)
             judges[network] = LabelSet(
-                tuple(known), ("0", "1", "2"), probs, provenance=_step(*files)
+                tuple(known), ("e", "c", "n"), probs, provenance=_step(*files)
             )
     old = {row["uid"]: row["old_label"] for row in rows}
     judges[ORIGINAL_LABEL] = make_crowd({ORIGINAL_LABEL: old}, _step(path))
@@ -144,17 +181,43 @@ def _cifar10h(folder: Path) -> tuple[CrowdLabels, NDArray[np.int64]]:
     return _crowd_of_counts(items, CIFAR10, np.load(path), _step(path)), labels
 
 
-def _networks(folder: Path) -> JudgedSet:
-    """Eight networks that never saw a person's vote, and the labels of the dataset."""
+def _networks(folder: Path, every: int = 1, names: Sequence[str] = ("*",)) -> JudgedSet:
+    """Networks that never saw a person's vote, and the labels of the dataset."""
     everybody, labels = _cifar10h(folder)
-    people, chosen = everybody.of_items(everybody.items[::EVERY]), slice(None, None, EVERY)
+    people, chosen = everybody.of_items(everybody.items[::every]), slice(None, None, every)
     judges: dict[str, CrowdLabels | LabelSet] = {}
-    for path in sorted((folder / "cifar10h-predictions").glob("*.npz")):
+    place = folder / "cifar10h-predictions"
+    for path in sorted(path for name in names for path in place.glob(f"{name}.npz")):
         probs = np.load(path)["probs"][chosen].astype(np.float64)
         probs /= probs.sum(axis=1, keepdims=True)
         judges[path.stem] = LabelSet(people.items, CIFAR10, probs, provenance=_step(path))
     judges[ORIGINAL_LABEL] = hard_labels(people.items, CIFAR10, labels[chosen])
     return JudgedSet(people, judges)
+
+
+def _prior_networks(folder: Path) -> JudgedSet:
+    """All images, and what two networks believe on the mean."""
+    found = _networks(folder, names=PRIOR)
+    both = [one for one in found.judges.values() if isinstance(one, LabelSet)][: len(PRIOR)]
+    probs = np.mean([one.probs for one in both], axis=0)
+    steps = tuple(step for one in both for step in one.provenance)
+    mean = LabelSet(both[0].items, CIFAR10, probs, provenance=steps)
+    return JudgedSet(found.people, {"two networks": mean})
+
+
+def _named_statements(folder: Path) -> JudgedSet:
+    """Everybody's statements, with names and seconds, and the clicks of others."""
+    path = folder / "cifar10s" / "raw_human_data.csv"
+    judgments = select(read_judgments(path, "cifar10s"))
+    built = build(judgments, "top2-clamp").crowd
+    names = [f"{int(item):05}" for item in built.items]
+    stated = CrowdLabels(
+        names, built.annotators, built.classes, built.item, built.annotator, built.answers,
+        built.provenance, said=built.said,
+    )  # fmt: skip
+    clicks, _ = _cifar10h(folder)
+    seconds = float(np.median(judgments.table["seconds"].to_numpy()))
+    return JudgedSet(clicks.of_items(names), {"statements": stated}, most=6, seconds=seconds)
 
 
 def _statements(folder: Path) -> JudgedSet:
@@ -236,6 +299,29 @@ def _dices(folder: Path) -> JudgedSet:
     return JudgedSet(make_crowd(said, step), {"expert": make_crowd({"expert": expert}, step)})
 
 
+def _dices_model(folder: Path) -> JudgedSet:
+    """The crowd's verdicts, and a cross-fitted model of the words of the conversation."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import KFold
+    from sklearn.pipeline import make_pipeline
+
+    from sfumato.learn.soft_targets import SoftTargets
+
+    people = _dices(folder).people
+    path = folder / "dices" / "dices_350_crowdsourced.json"
+    rows = json.loads(path.read_bytes())["instances"]
+    texts = {str(row["id"]): " ".join(row["instance"].values()) for row in rows}
+    said = people.mean()
+    words = np.array([texts[item] for item in said.items], dtype=object)
+    probs = np.empty_like(said.probs)
+    for train, test in KFold(10, shuffle=True, random_state=0).split(words):
+        model = SoftTargets(make_pipeline(TfidfVectorizer(min_df=2), LogisticRegression()))
+        probs[test] = model.fit(words[train], said.probs[train]).predict_proba(words[test])
+    labels = LabelSet(said.items, said.classes, probs, provenance=_step(path))
+    return JudgedSet(people, {"tf-idf": labels})
+
+
 def _small_crowd(name: str, folder: Path) -> JudgedSet:
     folder = folder / "crowd"
 
@@ -250,3 +336,16 @@ def _small_crowd(name: str, folder: Path) -> JudgedSet:
     step = _step(folder / f"{name}_label.csv", folder / f"{name}_truth.csv")
     gold = {"known answer": make_crowd({"known answer": truth}, step)}
     return JudgedSet(make_crowd(said, step), gold)
+
+
+CHAOS: dict[str, Loader] = {
+    "ChaosNLI, SNLI": partial(_chaos, "snli", "SNLI"),
+    "ChaosNLI, MNLI": partial(_chaos, "mnli_m", "MNLI"),
+}
+LOADERS: dict[str, Callable[[], Iterator[tuple[str, Loader]]]] = {
+    "judges": _loaders,
+    "few-votes": _loaders_of_few_votes,
+    "cover-people": _loaders_of_cover,
+    "forms-worth": _loaders_of_forms,
+}
+"""The sets of each data source, by the name of the set."""

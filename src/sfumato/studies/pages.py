@@ -45,7 +45,7 @@ from sfumato.scores import PLACE, Estimate, Estimates, metric_words, swap_arms
 from sfumato.studies.claims import KINDS, VERDICTS, JudgedClaim, counts_text, found_text
 from sfumato.studies.data import RunFolder
 from sfumato.studies.measures.rescore import ORACLE
-from sfumato.studies.sections import audit, judges, mixed_answers, trained, worlds
+from sfumato.studies.sections import audit, judges, mixed_answers, people, trained, worlds
 from sfumato.studies.study import Study
 
 SectionMaker = Callable[[RunFolder], Section | None]
@@ -55,6 +55,18 @@ OF_JUDGES: dict[str, SectionMaker] = {
     "scales": judges.scales,
     "kappa": judges.kappa_and_worth,
 }
+OF_PEOPLE: dict[str, SectionMaker] = {
+    "few_votes": people.votes_table,
+    "cover_people": people.coverage_table,
+    "forms_worth": people.forms_table,
+}
+LEADS: dict[str, Callable[[RunFolder], Lead | None]] = {
+    "few_votes": people.votes_lead,
+    "cover_people": people.cover_lead,
+    "forms_worth": people.forms_lead,
+}
+"""The first screens of studies that have one of their own, by measure."""
+
 OF_MIXES: dict[str, SectionMaker] = {
     "whose_answers": mixed_answers.whose_answers,
     "mixes_seen": mixed_answers.mixes_seen,
@@ -90,6 +102,7 @@ SECTIONS: dict[str, SectionMaker] = {
     "claims": trained.claims,
     "leaderboard": trained.leaderboard,
     **OF_JUDGES,
+    **OF_PEOPLE,
     **OF_MIXES,
     "curves": trained.curves,
     "softness": trained.softness,
@@ -107,6 +120,7 @@ SECTIONS: dict[str, SectionMaker] = {
 OF_MEASURE: dict[str, str] = {
     "leaderboard": "rescore",
     **dict.fromkeys(OF_JUDGES, "judges"),
+    **{name: name for name in OF_PEOPLE},
     **dict.fromkeys(OF_MIXES, "mixed_answers"),
     **dict.fromkeys(OF_WORLDS, "worlds"),
 }
@@ -164,9 +178,16 @@ First = tuple[Lead, list[Finding], str]
 
 
 def _first_screen(run: RunFolder) -> First:
+    for lead in (LEADS[name](run) for name in run.study.measures if name in LEADS):
+        if lead is not None:
+            basis = (*lead.basis, *_claims_told(run))
+            against = (*lead.against, *_warnings(run))
+            return replace(lead, basis=basis, against=against), _judged(run), ""
     main = main_contrast(run)
     if main is not None:
         return _paired_screen(run, main)
+    if "worths" in run.tables:
+        return judges.first_screen(run)
     stored = trained.clean(run.estimates.scores).filter(metric="cross_entropy")
     if len(stored):
         return _scored_screen(run, list(stored))
@@ -371,7 +392,7 @@ def _warnings(run: RunFolder) -> Iterator[str]:
     if run.study.worlds is not None:
         yield worlds.CAUTION
     if "failed" in run.tables:
-        failed = count(len(run.tables["failed"]), "cell")
+        failed = count(len(run.tables["failed"]), "training run")
         yield f"{failed} failed; all numbers are from the others. The section on it says why."
 
 
@@ -404,7 +425,7 @@ def _claims_screen(run: RunFolder) -> First:
     """Claims of papers alone: how many hold here, and which most clearly."""
     mine = [one for one in run.claims if one.claim.kind == "claim"]
     counted = {name: sum(one.verdict == name for one in mine) for name in VERDICTS}
-    tested = len(mine) - counted["not testable here"]
+    tested = sum(amount for name, amount in counted.items() if not name.startswith("not testable"))
     answer = f"{counted['reproduced']} of {count(tested, 'claim')} that could be tested hold here"
     findings = _judged(run)
     basis = [*_claims_told(run)]
@@ -414,6 +435,7 @@ def _claims_screen(run: RunFolder) -> First:
     bars = tuple(
         Bar(name, amount, strong=name == "reproduced", text=f"{amount}")
         for name, amount in counted.items()
+        if amount
     )
     title = "Claims of the papers, and how they came out here"
     chart = Chart(title, bars, from_zero=True) if mine else None
@@ -433,8 +455,8 @@ def _claims_told(run: RunFolder) -> Iterator[str]:
 def _judged(run: RunFolder, most: int = 3) -> list[Finding]:
     """The clearest claims that hold and the clearest that do not, as many of each."""
     found = []
-    for name in ("reproduced", "not reproduced"):
-        mine = [one for one in run.claims if one.verdict == name and one.found]
+    for names in (("reproduced", "smaller"), ("contradicted", "absent")):
+        mine = [one for one in run.claims if one.verdict in names and one.found]
         for one in sorted(mine, key=_clearness, reverse=True)[:most]:
             text = f"{one.claim.sentence.rstrip('.')}: {one.answer}."
             found.append(Finding(text, KINDS[one.verdict], found_text(one) + "."))

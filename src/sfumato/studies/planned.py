@@ -196,6 +196,7 @@ def plan_page(plan: Plan, settings: dict[str, Any], *, advance: Advance) -> Page
     recovers = draw_recovered(plan, sizes, advance=_part_of(advance, 0.0, 0.6))
     weighs = draw_weighed(plan, sizes, advance=_part_of(advance, 0.6, 1.0))
     sections = [
+        *_power(plan),
         Section("Why", "", tuple(why)),
         Section("What would change it", _changes(advice)),
         Section("How many people", enough_people(plan), draw_people(plan)),
@@ -215,6 +216,15 @@ def plan_page(plan: Plan, settings: dict[str, Any], *, advance: Advance) -> Page
         appendix=tuple(appendix),
         how=Origin(settings=settings),
     )
+
+
+def _power(plan: Plan) -> tuple[Section, ...]:
+    """The designs that are expected to show what was asked about."""
+    if plan.power is None:
+        return ()
+    rows = [vars(design) for design in plan.power.designs]
+    table = () if not rows else (Table("Designs that are expected to show it", pl.DataFrame(rows)),)
+    return (Section("How many items and people will show it", " ".join(plan.power.lines()), table),)
 
 
 def plan_lead(plan: Plan) -> Lead:
@@ -390,6 +400,8 @@ def _answer(advice: Advice) -> Finding:
     what = f"Collect {advice.form} answers"
     if advice.kept is not None:
         what += f" with {advice.kept} classes an answer"
+    if advice.criterion == "only form":
+        return Finding(f"{what}: no other form was piloted or priced.", "caution")
     if advice.probability is None:
         return Finding(f"{what}: by rule of thumb, with nothing weighed.", "caution")
     chance = f"the probability that no other form is better is {advice.probability:.2f}"
@@ -696,7 +708,10 @@ def _priced(costs: Mapping[str, Cost]) -> str:
     unit = costs["hard"].unit
     if _all_assumed(costs):
         return "An answer is assumed to cost as many hard labels as there are numbers in it."
-    return f"An answer costs, in {unit}, at every size: {', '.join(shown)}; other k̂ in proportion."
+    return (
+        f"An answer costs, in {unit}: {', '.join(shown)}; other k̂, and answers about all of more "
+        "or fewer classes, in proportion."
+    )
 
 
 def _weights(plan: Plan, betas: Sequence[float]) -> str:

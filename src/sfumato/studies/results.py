@@ -26,7 +26,14 @@ from sfumato.reporting.page import (
 )
 from sfumato.reporting.text import condition_words
 from sfumato.scores import Estimate
-from sfumato.studies.claims import CONTROL_ANSWERS, VERDICTS, JudgedClaim, counts_text, found_text
+from sfumato.studies.claims import (
+    CONTROL_ANSWERS,
+    VERDICTS,
+    JudgedClaim,
+    counts_text,
+    found_text,
+    ratio_text,
+)
 from sfumato.studies.data import RunFolder
 from sfumato.studies.pages import study_page
 from sfumato.studies.study import SIZES, read_study, shipped_names
@@ -53,15 +60,18 @@ sfumato results -o docs/results
 """
 IDS_MEAN = "Ids such as S2-17 are explained in `docs/formulas.md`."
 VERDICTS_MEAN = """\
-*Reproduced*: the 95 % interval lies wholly on the claimed side, in every network or number of
-dimensions. *Same direction*: only the estimates do. *Not reproduced*: an estimate lies on the other
-side. *Not testable here*: the data or the run have nothing to decide it with. Runs of size *cpu*
-have smaller networks and shorter trainings than the papers; that a claim is not reproduced there
-does not refute it.
+The ratio is our effect over the printed one, each divided by what its own hard arm loses above the
+floor. By its 95 % interval a claim is *reproduced* (above 0, and it reaches a half), *smaller*
+(above 0, wholly below a half), *absent* (holds 0, wholly below a quarter), *undecided* (holds 0,
+reaches a quarter) or *contradicted* (wholly below 0). Where a paper prints no size, only the
+direction counts. The weakest network or number of dimensions decides. *Not testable at this size*:
+our hard arm loses less than half of what the paper's does, so there is too little to mend. *Not
+testable here*: the data or the run have nothing to decide it with. Runs of size *cpu* have smaller
+networks and shorter trainings than the papers.
 """
 ANSWERS_MEAN = (
-    "Yes: the 95 % interval lies wholly on that side. Not clearly: only the estimate does. No: the "
-    "estimate does not."
+    "Yes: the 95 % interval lies wholly on that side. Not clearly: it holds zero. No: it lies "
+    "wholly on the other side."
 )
 
 
@@ -72,6 +82,11 @@ def write_results(runs: Sequence[Path], folder: Path) -> list[Path]:
     also those of earlier runs.
     """
     opened = [RunFolder.open(run) for run in runs]
+    if not opened and not any(folder.glob("*.json")):
+        raise DataError(
+            f"There is nothing to write: no run was given, and {folder} holds no earlier results. "
+            "Name the folder of a finished run."
+        )
     pages = [(run, result_page(run), result_record(run)) for run in opened]
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -155,6 +170,7 @@ def _claim_record(one: JudgedClaim) -> dict[str, Any]:
         "says": claim.sentence,
         "paper": claim.printed,
         "ours": found_text(one),
+        "ratio": ratio_text(one),
         "verdict": one.verdict,
         "note": claim.note,
         "found": [
@@ -220,8 +236,8 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
             found.append({**result, "claims": list(result["claims"])})
         except (json.JSONDecodeError, TypeError, KeyError) as error:
             raise DataError(
-                f"{path} is no result of a study ({type(error).__name__}: {error}). Write it "
-                "again with `sfumato results`, or move it elsewhere."
+                f"{path} is no result of a study ({type(error).__name__}: {error}). Write the "
+                "results of its run again, or move it elsewhere."
             ) from None
     return found
 
@@ -271,6 +287,7 @@ def _claims_table(claims: Claims) -> str:
             "claim": claim["says"],
             "number in the paper": claim["paper"] or "–",
             "ours (95 %)": claim["ours"] or "–",
+            "ratio": claim.get("ratio") or "–",
             "verdict": claim["verdict"],
             "study": _link(result),
         }

@@ -404,6 +404,9 @@ SOURCES: dict[str, Source] = {
         "stored beliefs of paper 1's networks about CIFAR-10 test images", load_stored_predictions
     ),
     "judges": Source("people's and judges' answers about the same items", load_judged_sets),
+    "few-votes": Source("items with many votes, and models of some", load_judged_sets),
+    "cover-people": Source("people's answers and models that did not see them", load_judged_sets),
+    "forms-worth": Source("statements of CIFAR-10S and clicks of CIFAR-10H", load_judged_sets),
     "worlds": Source("no data: worlds are simulated", _load_nothing),
 }
 """Where a study's data can come from, by the name in its key ``data``."""

@@ -192,7 +192,7 @@ def test_study_made_by_hand_is_checked_too() -> None:
     "setting",
     [
         f"{table}.{name}".removeprefix(".")
-        for table in ("", "welcome", "layout", "recruiting")
+        for table in ("", "welcome", "layout", "recruiting", "page")
         for name in TABLES[table].model_fields
         if name not in TABLES
     ],

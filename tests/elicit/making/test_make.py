@@ -37,7 +37,7 @@ def folder_of(tmp_path: Path, count: int = 6) -> Path:
 
 def make(tmp_path: Path, preset: str = "top-two", **given: Any) -> Path:
     given.setdefault("images", pictures())
-    given.setdefault("classes", () if preset in ("pairs", "triplets") else CLASSES)
+    given.setdefault("classes", () if preset in ("pairs", "triplets", "preference") else CLASSES)
     return new_study(tmp_path / "My study", preset=preset, seed=0, **given)
 
 

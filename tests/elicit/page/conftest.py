@@ -33,6 +33,8 @@ CLASSES = [
     "ship",
     "truck",
 ]
+SHORTER = {"rating": 5, "number": 2, "three-point": 2}
+"""Scales with so many points."""
 FAST = Limits(answers_per_second=1000, answer_burst=1000, calls_per_second=1000, call_burst=1000)
 
 
@@ -160,6 +162,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
                 "per_item": 100,
                 "recruiting": {"entry": "open", **changes.pop("recruiting", {})},
                 "layout": {
+                    "shuffle_classes": form not in ("rating", "number"),
                     "trials_per_person": 3,
                     "repeats": 0,
                     "repeat_numbers": [],
@@ -168,8 +171,8 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
                     **changes.pop("layout", {}),
                 },
             }
-            if form not in ("pairs", "triplets"):
-                settings["classes"] = CLASSES
+            if form not in ("pairs", "triplets", "preference"):
+                settings["classes"] = CLASSES[: SHORTER.get(form, 10)]
             if PRESETS[preset].shows in ("mix", "image-and-class"):
                 settings["labels"] = {
                     name: CLASSES[place % 10] for place, name in enumerate(dict(images))

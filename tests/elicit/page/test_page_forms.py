@@ -1,12 +1,18 @@
 """Every form in a real browser: by keyboard on a wide screen, by touch on a narrow one."""
 
+import io
 import json
+import wave
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.elicit.page.conftest import CLASSES, NARROW, WIDE, Place, Visitor
 from tests.elicit.page.look import no_violations, nothing_scrolls, targets_are_large
+
+from sfumato.errors import DataError
 
 Answer = Any
 ZEROS = dict.fromkeys(CLASSES, 0)
@@ -37,8 +43,23 @@ KEYS: dict[str, tuple[list[str], Answer]] = {
         ["4", "4", "6", "6", "Shift+6", "x", "1", "t", "Enter"],
         {"cat": 95, "dog": 5, "ruled_out": ["airplane"]},
     ),
+    "likely-set": (["4", "6", "1", "1", "Enter"], ["cat", "dog"]),
+    "ranking": (["6", "4", "1", "1", "Enter"], ["dog", "cat"]),
+    "confidence": (["4", "p", "Enter"], {"choice": "cat", "confidence": "probably"}),
+    "rating": (["4", "Enter"], "cat"),
+    "number": (["ArrowRight", "Enter"], 1.51),
+    "multi-label": (["y", "u", "r", "Enter"], {**NO, "airplane": "yes", "automobile": "unsure"}),
+    "three-point": (
+        ["1", "Home", "2", "PageUp", "3", "End", "Enter"],
+        {"lower": 0, "best": 60, "upper": 100},
+    ),
+    "own-and-others": (
+        ["6", "4", "4", "x", "1", "t", "Enter"],
+        {"own": "dog", "others": {"cat": 100, "ruled_out": ["airplane"]}},
+    ),
     "pairs": (["4", "Enter"], {"rating": 4}),
     "triplets": (["ArrowLeft"], {"closer": "first"}),
+    "preference": (["ArrowDown"], {"preferred": "tie"}),
     "mix": (["1", "End", "2", "Home", "Enter"], {"perceived": 0, "confidence": 0}),
 }
 """What a person presses, and what is stored."""
@@ -81,6 +102,27 @@ def _tap_mix(page: Any) -> None:
         slider.tap()
 
 
+def _tap_choices(page: Any, *names: str) -> None:
+    for name in names:
+        page.locator("button.choice", has_text=name).tap()
+
+
+def _tap_ranking(page: Any) -> None:
+    _tap_choices(page, "dog", "cat")
+    page.get_by_role("button", name="Up: cat").tap()
+
+
+def _tap_confidence(page: Any) -> None:
+    _tap_choices(page, "cat")
+    page.locator("label.point", has_text="guessing").tap()
+
+
+def _tap_own_and_others(page: Any) -> None:
+    _tap_choices(page, "dog")
+    _tap_chips(page)
+
+
+HALF_OF_100 = pytest.approx(50, abs=2)
 HALF = pytest.approx(0.5, abs=0.02)  # a tap hits the middle of a slider to a pixel or two
 
 TAPS: dict[str, tuple[Callable[[Any], None], Answer]] = {
@@ -95,6 +137,21 @@ TAPS: dict[str, tuple[Callable[[Any], None], Answer]] = {
     ),
     "sparse": (_tap_sparse, {"cat": HALF, "dog": HALF}),
     "distribution": (_tap_chips, {"cat": 95, "dog": 5, "ruled_out": ["airplane"]}),
+    "likely-set": (lambda page: _tap_choices(page, "dog", "cat"), ["cat", "dog"]),
+    "ranking": (_tap_ranking, ["cat", "dog"]),
+    "confidence": (_tap_confidence, {"choice": "cat", "confidence": "guessing"}),
+    "rating": (lambda page: page.locator("label.point", has_text="deer").tap(), "deer"),
+    "number": (lambda page: page.get_by_role("slider").tap(), pytest.approx(1.5, abs=0.02)),
+    "multi-label": (_tap_three, {**NO, "airplane": "yes", "automobile": "unsure"}),
+    "three-point": (_tap_mix, dict.fromkeys(("lower", "best", "upper"), HALF_OF_100)),
+    "own-and-others": (
+        _tap_own_and_others,
+        {"own": "dog", "others": {"cat": 95, "dog": 5, "ruled_out": ["airplane"]}},
+    ),
+    "preference": (
+        lambda page: page.locator("button.choice").nth(1).tap(),
+        {"preferred": "second"},
+    ),
     "pairs": (lambda page: page.locator("label.point", has_text="4").tap(), {"rating": 4}),
     "triplets": (lambda page: page.locator("button.choice").first.tap(), {"closer": "first"}),
     "mix": (_tap_mix, {"perceived": HALF, "confidence": HALF}),
@@ -126,7 +183,7 @@ def test_form_works_by_keyboard_and_by_touch(
     targets_are_large(narrow.page)
     no_violations(narrow.page)
     tap(narrow.page)
-    if form not in ("choose-one", "triplets"):
+    if form not in ("choose-one", "triplets", "preference"):
         nothing_scrolls(narrow.page)
         narrow.page.get_by_role("button", name="Send").tap()
     narrow.wait_for_trial(2)
@@ -143,8 +200,8 @@ def _seen(answer: str, trial_shown: str, _shown: str) -> Answer:
     """The answer as the person saw it: stored ones are in the stimulus' own order."""
     given = json.loads(answer)
     if json.loads(trial_shown).get("swapped"):
-        if "closer" in given:
-            given["closer"] = {"first": "second", "second": "first"}[given["closer"]]
+        for field in {"closer", "preferred"} & set(given):
+            given[field] = {"first": "second", "second": "first"}.get(given[field], "tie")
         if "perceived" in given:
             given["perceived"] = 1 - given["perceived"]
     return given
@@ -275,3 +332,39 @@ def test_nothing_is_answered_before_its_image_is_there(
     assert ann.page.locator("[aria-pressed=true]").count() == 0
     ann.press("4")
     ann.wait_for_trial(2)
+
+
+def wave_file(seconds: float) -> bytes:
+    """A tone of 440 Hz."""
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        times = np.arange(int(8000 * seconds)) / 8000
+        file.writeframes((8000 * np.sin(2 * np.pi * 440 * times)).astype("<i2").tobytes())
+    return written.getvalue()
+
+
+def test_recordings_have_a_player_and_can_be_wound(
+    open_place: Callable[..., Place], visit: Callable[..., Visitor], tmp_path: Path
+) -> None:
+    sounds = tmp_path / "sounds"
+    sounds.mkdir()
+    for number in range(3):
+        (sounds / f"tone-{number}.wav").write_bytes(wave_file(2 + number))
+    place = open_place("choose-one", images=sounds, layout={"shuffle_classes": False})
+    ann = visit(f"{place.url}/?participant=ann")
+    ann.wait_for_trial(1)
+    player = ann.page.locator("audio")
+    assert player.evaluate("(one) => one.duration") >= 2
+    player.evaluate("(one) => { one.currentTime = 1.5; }")
+    assert player.evaluate("(one) => one.currentTime") == 1.5
+    no_violations(ann.page)
+    nothing_scrolls(ann.page)
+    ann.press("4")
+    ann.wait_for_trial(2)
+
+    (sounds / "tone-3.mp3").write_bytes(b"<html>no sound</html>")
+    with pytest.raises(DataError, match=r"tone-3\.mp3 is no \.mp3 file"):
+        open_place("choose-one", images=sounds)

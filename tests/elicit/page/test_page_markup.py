@@ -59,7 +59,7 @@ def test_scripts_hold_no_way_to_make_markup_or_code() -> None:
 
 def test_every_language_has_the_same_words() -> None:
     words = {path.stem: json.loads(path.read_text()) for path in (STATIC / "texts").glob("*.json")}
-    assert set(words) >= {"en", "de", "fr"}
+    assert set(words) >= {"en", "de", "fr", "es", "pt", "ar", "zh"}
     for language, texts in words.items():
         assert set(texts) == set(words["en"]), language
         for name, text in texts.items():
@@ -79,7 +79,7 @@ def test_every_word_that_is_asked_for_exists() -> None:
 def test_page_is_small() -> None:
     shared = sum(path.stat().st_size for path in STATIC.glob("*.js"))
     form = max(path.stat().st_size for path in (STATIC / "forms").glob("*.js"))
-    assert shared + form <= 40_000
+    assert shared + form <= 56_000
     words = max(path.stat().st_size for path in (STATIC / "texts").glob("*.json"))
     others = (STATIC / "page.css").stat().st_size + (STATIC / "icon.png").stat().st_size + words
     assert shared + form + others <= 100_000 - 2_000  # and the page itself

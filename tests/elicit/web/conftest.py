@@ -22,8 +22,9 @@ from starlette.applications import Starlette
 
 from sfumato.elicit.design.places import database_url as file_url
 from sfumato.elicit.design.places import open_study, read_key
+from sfumato.elicit.design.presets import PRESETS
 from sfumato.elicit.design.study import ElicitStudy, write_study
-from sfumato.elicit.making.make import demo_study
+from sfumato.elicit.making.make import CHECKABLE, demo_study
 from sfumato.elicit.session.collection import collection_of
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import open_database
@@ -40,11 +41,11 @@ def make_study(folder: Path, preset: str = "choose-one", **changes: Any) -> Path
     items = [f"item{place:02d}" for place in range(16)]
     images = {item: rng.integers(0, 255, (8, 8), np.uint8) for item in items}
     labels = {item: CLASSES[place % 3] for place, item in enumerate(items)}
-    if preset in ("pairs", "triplets", "mix", "top-two-mixed"):
+    if preset in ("pairs", "preference", "triplets", "mix", "top-two-mixed"):
         changes.setdefault("count", 12)
     if preset == "top-class":
         changes.setdefault("options", {"subset": [CLASSES[0], CLASSES[2]], "scale": 1})
-    checked = preset not in ("pairs", "triplets", "mix", "typicality")
+    checked = PRESETS[preset].form in CHECKABLE
     layout = {"trials_per_person": 4, "checks_every": 2 * checked, **changes.pop("layout", {})}
     return demo_study(
         folder,
@@ -118,7 +119,21 @@ def an_answer(question: Any, trial: dict[str, Any], pick: int) -> Any:
             return {first: scale * 0.75, second: scale * 0.25}
         case "typicality":
             return {"class": trial["shown"]["class"], "typicality": scale * 0.5}
-        case "yes-no-unsure":
+        case "likely-set" | "ranking":
+            return [first, second]
+        case "confidence":
+            return {"choice": first, "confidence": "probably"}
+        case "rating":
+            return first
+        case "number":
+            return 1.25
+        case "three-point":
+            return {"lower": 10, "best": 10 + pick, "upper": 80}
+        case "own-and-others":
+            return {"own": first, "others": {first: scale * 0.25, second: scale * 0.75}}
+        case "preference":
+            return {"preferred": ("first", "second", "tie")[pick % 3]}
+        case "yes-no-unsure" | "multi-label":
             return {first: "yes", second: "no", third: "unsure"}
         case "pairs":
             return {"rating": pick % 7}

@@ -17,6 +17,7 @@ from sfumato.judgments.comparisons import COMPARISON_QUESTIONS, Comparisons
 from sfumato.judgments.formats import (
     FORMATS,
     Format,
+    class_counts,
     read,
     read_renames,
     similar_classes,
@@ -309,7 +310,8 @@ def answered(*labels: str) -> Judgments:
 
 
 def pairs(*labels: str) -> set[frozenset[str]]:
-    return {frozenset((pair.often, pair.rare)) for pair in similar_classes(answered(*labels))}
+    counts = class_counts(answered(*labels))
+    return {frozenset((pair.often, pair.rare)) for pair in similar_classes(counts)}
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def crowd_labels(
         np.array([items.index(item) for item, _, _ in rows]),
         np.array([annotators.index(who) for _, who, _ in rows]),
         np.array([[probs[column] for column in columns] for _, _, probs in rows]),
+        values=columns,
     )
 
 
@@ -173,6 +174,7 @@ NOT_CERTAIN_AFTER_ONE = {
     "dawid-skene-next": "the next person may differ from the one who answered",
     "glad": "a prior keeps every ability finite, so one vote is never proof",
     "mace": "a prior allows for anybody to have answered without looking",
+    "surprisingly-popular": "needs what people predict of others",
     "crowdlab": "needs two judgments of an item, and mixes in a classifier",
 }
 
@@ -189,6 +191,7 @@ def test_one_certain_annotator_gives_a_hard_label(name: str, chosen: list[int]) 
         np.arange(len(items)),
         np.zeros(len(items), dtype=int),
         one_hot,
+        values=(1, 2, 3),
     )
 
     labels = aggregate(alone, name, rng=np.random.default_rng(0)).labels

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, UnknownName
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.worth import Worth, worth
 from sfumato.labels.worth.result import BEST, NOBODY, TOGETHER
@@ -273,6 +273,23 @@ def test_a_mix_costs_what_its_people_cost() -> None:
     assert people == {"judge": NOBODY, "people": 2, "price": 1}
     assert with_judge["people"] == pytest.approx(1, abs=0.2)
     assert with_judge["price"] == pytest.approx(0.1 + 0.5 * with_judge["people"])
+
+
+def test_a_mix_costs_less_where_the_judge_is_good() -> None:
+    rng = np.random.default_rng(0)
+    rest, (judge,) = redraw(make_people(rng, items=800), rng)
+    items = [f"i{place:04}" for place in range(800)]
+    half = {item: "good" if place < 400 else "bad" for place, item in enumerate(items)}
+    judge[400:] = rng.permutation(judge[400:])
+
+    found = worth(as_crowd(rest), {"j": as_answers(judge)}, strata=half, resamples=20)
+
+    asked = {name: found.cost(2, stratum=name)["people"].to_list() for name in ("good", "bad")}
+    assert asked["good"][0] == asked["bad"][0] == 2
+    assert asked["good"][1] < 1.6  # one table for both halves: a good judge loses by a bad one
+    assert asked["bad"][1] is None or asked["bad"][1] > 1.9
+    with pytest.raises(UnknownName, match="stratum or group"):
+        found.cost(2, stratum="ugly")
 
 
 def test_people_named_one_by_one_are_held_against_the_others() -> None:

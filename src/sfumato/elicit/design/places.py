@@ -10,6 +10,7 @@ from sfumato.errors import DataError
 SETTINGS = "study.toml"
 IMAGES = "images"
 KEY = "key"
+LOGO = "logo.png"
 DATABASE = "study.sqlite"
 WITHDRAWN = "withdrawn"
 """Who is to be erased again from a backup that was made before: keyed hashes, one a line."""

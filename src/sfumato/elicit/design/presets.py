@@ -46,7 +46,7 @@ class StudyPreset(FrozenSettings):
     about: str
     """What people do, for the table in the documentation."""
     rows: str
-    """The features it follows."""
+    """The features it follows; empty where no paper has it."""
     title: str
     """What people read on top of the page."""
     wording: str

@@ -11,7 +11,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, assert_never
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.comparisons import ComparisonQuestion
 from sfumato.judgments.quality.rules import RULES
-from sfumato.judgments.question import ask
+from sfumato.judgments.question import SCALES, ask
 from sfumato.names import find
 
 Platform = Literal["prolific", "mturk", "link"]
@@ -157,6 +157,46 @@ class Recruiting(FrozenSettings):
         return self
 
 
+class Page(FrozenSettings):
+    """How the page looks, and what it offers beside the question."""
+
+    accent: str = Field(default="#1f4e8c", pattern=r"^#[0-9a-f]{6}$")
+    """The colour of buttons and marks."""
+    logo: str = ""
+    """A picture in the folder of the study, shown beside the title."""
+    theme: Literal["auto", "light", "dark"] = "auto"
+    """Whether people see a dark page; "auto": as their computer asks, and they may change it."""
+    pixels: Literal["smooth", "sharp"] = "smooth"
+    """How images that are smaller than the page needs are enlarged."""
+    time_left: bool = True
+    """Whether people see how long the rest will take them, and what they get for it."""
+    recent: bool = True
+    """Whether long lists of classes begin with those that the person used last."""
+    note: str = Field(default="", max_length=500)
+    """What people may write about in a line of their own beside the answer; empty: nothing."""
+    same_as_before: bool = False
+    """Whether there is a button that gives the answer of the trial before."""
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> "Page":
+        contrast = 1.05 / (_luminance(self.accent) + 0.05)
+        if contrast < LEAST_CONTRAST:
+            raise DataError(
+                f"page.accent {self.accent} is too light: white text on it has a contrast of "
+                f"{contrast:.1f}, and {LEAST_CONTRAST} are needed to read it; take a darker one."
+            )
+        return self
+
+
+def _luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 Form = Literal[
     "choose-one",
     "top-two",
@@ -165,12 +205,21 @@ Form = Literal[
     "yes-no-unsure",
     "top-class",
     "sparse",
+    "likely-set",
+    "ranking",
+    "confidence",
     "distribution",
+    "rating",
+    "number",
+    "multi-label",
+    "three-point",
+    "own-and-others",
     "pairs",
     "triplets",
+    "preference",
     "mix",
 ]
-"""The screens there are; all but the last three are kinds of ``judgments.question``."""
+"""The screens there are; all but the last four are kinds of ``judgments.question``."""
 
 Mode = Literal["faithful", "guarded"]
 """Accept what the paper accepted and count the faults, or point a contradiction out first."""
@@ -179,6 +228,12 @@ Whose = Literal["own", "others"]
 """What people are asked for: what they see themselves, or what they think others would say."""
 
 LONGEST_CLASS = 200
+LEAST_CONTRAST = 4.5
+"""Between text and what it stands on (WCAG 2.2, 1.4.3)."""
+LANGUAGES = sorted(
+    path.stem for path in (Path(__file__).parents[1] / "static" / "texts").glob("*.json")
+)
+"""Of the page's own words; each is one file."""
 EXPERT_HOURS = 24.0 * 90
 """How long experts may take for all their answers."""
 MIX_OPTIONS: dict[str, Any] = {"confidence": True}
@@ -193,7 +248,9 @@ class ElicitStudy(FrozenSettings):
     """The name in ``presets.PRESETS`` that the settings began with."""
     form: Form
     classes: tuple[str, ...] = ()
-    """What answers are about; empty for pairs and triplets."""
+    """What answers are about; empty for pairs, triplets and preferences."""
+    groups: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Classes that stand together in long lists, by the name of the group."""
     whose: Whose | None = None
     """Whose view the words ask for; None where nobody wrote it down."""
     wording: str = Field(min_length=1, max_length=5_000)
@@ -222,13 +279,16 @@ class ElicitStudy(FrozenSettings):
     welcome: Welcome = Welcome()
     layout: Layout = Layout()
     recruiting: Recruiting = Recruiting()
+    page: Page = Page()
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "ElicitStudy":
         for rule in self.rules:
             find(RULES, rule, what="quality rule")
+        find(dict.fromkeys(LANGUAGES), self.language.partition("-")[0], what="language of the page")
+        _check_groups(self)
         match self.form:
-            case "pairs" | "triplets":
+            case "pairs" | "triplets" | "preference":
                 if self.classes:
                     raise DataError(
                         f"A study of {self.form} is about no classes, but 'classes' names "
@@ -247,6 +307,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "welcome.comprehension": Check,
     "layout": Layout,
     "recruiting": Recruiting,
+    "page": Page,
 }
 """The tables of ``study.toml`` by name."""
 
@@ -400,6 +461,19 @@ def _spelt(place: tuple[int | str, ...]) -> str:
     return text.removeprefix(".")
 
 
+def _check_groups(study: ElicitStudy) -> None:
+    seen: dict[str, str] = {}
+    for group, members in study.groups.items():
+        for name in members:
+            find(dict.fromkeys(study.classes), name, what=f"class in the group {group!r}")
+            if name in seen:
+                raise DataError(
+                    f"The class {name!r} is in the groups {seen[name]!r} and {group!r}; it can be "
+                    "in one."
+                )
+            seen[name] = group
+
+
 def _check_wording(study: ElicitStudy) -> None:
     needed: dict[str, tuple[str, ...]] = {
         "typicality": ("{class}",),
@@ -421,23 +495,18 @@ def _check_question(study: ElicitStudy) -> None:
             ComparisonQuestion(study.form, study.wording, scale)
         case "triplets":
             _check_options(study, {})
+        case "preference":
+            _check_options(study, {"tie": True})
         case "mix":
             _check_options(study, MIX_OPTIONS)
             if not isinstance(study.options.get("confidence", True), bool):
                 raise DataError("options.confidence of a study of mixes must be true or false.")
-        case (
-            "choose-one"
-            | "top-two"
-            | "sliders"
-            | "typicality"
-            | "yes-no-unsure"
-            | "top-class"
-            | "sparse"
-            | "distribution"
-        ):
-            ask(study.form, study.classes, **study.options)
         case _:
-            assert_never(study.form)
+            ask(study.form, study.classes, **study.options)
+    if study.form in SCALES and study.layout.shuffle_classes:
+        raise DataError(
+            "The classes of a scale stand in order; set layout.shuffle_classes to false."
+        )
 
 
 def _check_options(study: ElicitStudy, known: Mapping[str, Any]) -> None:

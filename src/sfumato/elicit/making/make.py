@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from sfumato.elicit.design.places import DATABASE, IMAGES, SETTINGS, new_key, write_key
+from sfumato.elicit.design.places import DATABASE, IMAGES, LOGO, SETTINGS, new_key, write_key
 from sfumato.elicit.design.presets import PRESETS, StudyPreset, preset_study
 from sfumato.elicit.design.study import ElicitStudy, Form, ask_experts, write_study
 from sfumato.elicit.making import stimuli as build
@@ -29,6 +29,7 @@ from sfumato.elicit.making.pictures import (
     mix,
     open_images,
     read_texts,
+    write_logo,
     write_pictures,
 )
 from sfumato.elicit.making.stimuli import fit_study
@@ -53,7 +54,19 @@ from sfumato.judgments.mixed import Mix, choose_mixes
 from sfumato.names import find
 
 CHECKABLE: frozenset[Form] = frozenset(
-    {"choose-one", "top-two", "sliders", "yes-no-unsure", "top-class", "sparse", "distribution"}
+    {
+        "choose-one",
+        "top-two",
+        "sliders",
+        "yes-no-unsure",
+        "top-class",
+        "sparse",
+        "likely-set",
+        "ranking",
+        "confidence",
+        "distribution",
+        "rating",
+    }
 )
 """Forms whose answers can be compared with a known class."""
 
@@ -126,9 +139,13 @@ def new_study(
     with opened as sources, _made_whole(folder) as place:
         stimuli, pictures = _stimuli(study, protocol, sources, given, key=key, rng=rng)
         study = fit_study(study, stimuli, changes.get("layout", {}))
+        if study.page.logo:
+            write_logo(Path(study.page.logo), place)
+            page = study.page.model_copy(update={"logo": LOGO})
+            study = study.model_copy(update={"page": page})
         write_study(study, place / SETTINGS)
         write_key(place, key)
-        written = write_pictures(place / IMAGES, pictures, advance)
+        written = write_pictures(place / IMAGES, pictures, advance, pixels=study.page.pixels)
         with open_database(database or f"sqlite:///{place / DATABASE}").connect() as connection:
             create_all(connection)
             fill(connection, study, written, stimuli, now=time.time(), rng=rng)
@@ -159,7 +176,9 @@ def demo_study(
         layout = {"checks_every": min(5, layout["trials_per_person"]), **layout}
     if form == "top-class":
         changes.setdefault("options", {"subset": list(classes[:3])})
-    if form not in ("pairs", "triplets"):
+    if form == "three-point":
+        changes["classes"] = (classes[0], f"not {classes[0]}")
+    elif form not in ("pairs", "triplets", "preference"):
         changes["classes"] = classes
         tables["labels"] = {item: labels[item] for item in items}
     return new_study(
@@ -238,10 +257,14 @@ def _stimuli(
         items = [item for item in items if item in wanted]
     if not items:
         raise DataError("All images are checks or practice; there is nothing to ask about.")
-    ids = {item: keyed_hash(key, "image", item) for item in sources}
+    # A page sees by the ending that something is to be played.
+    ids = {
+        item: keyed_hash(key, "image", item) + getattr(source, "ending", "")
+        for item, source in sources.items()
+    }
     pictures = {item: one for item, one in sources.items() if isinstance(one, PictureSource)}
-    readers: dict[str, Callable[[], Image.Image]] = {
-        ids[item]: source.read for item, source in pictures.items()
+    readers: dict[str, Callable[[], Image.Image | bytes]] = {
+        ids[item]: source.record or source.read for item, source in pictures.items()
     }
     if preset.shows == "mix":
         mixes = _mixes(study, preset, items, names, given, rng)

@@ -6,6 +6,7 @@ Metadata are left behind, an orientation stored in them is applied first.
 
 import hashlib
 import os
+import re
 import stat
 import struct
 import time
@@ -18,13 +19,14 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from sfumato.elicit.design.places import LOGO
 from sfumato.elicit.design.study import write_private
 from sfumato.elicit.storage.schema import Picture
 from sfumato.errors import DataError
@@ -36,8 +38,8 @@ Images: TypeAlias = Path | Mapping[str, NDArray[np.uint8]]
 
 Advance: TypeAlias = Callable[[int, int], None]
 """Told how many pictures are done, of how many."""
-Pictures: TypeAlias = Mapping[str, Callable[[], Image.Image]]
-"""How to read each picture, by its opaque id."""
+Pictures: TypeAlias = Mapping[str, Callable[[], Image.Image | bytes]]
+"""How to read each picture or recording, by its opaque id."""
 
 THREADS = min(4, os.cpu_count() or 1)
 """Pillow decodes, scales and encodes without holding Python's lock."""
@@ -47,9 +49,17 @@ twice as fast without, because threads would only fight for the lock."""
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+RECORDINGS = {
+    ".mp3": r"ID3|\xff[\xe0-\xff]", ".wav": r"RIFF....WAVE", ".ogg": r"OggS",
+    ".m4a": r"....ftyp", ".mp4": r"....ftyp", ".webm": r"\x1aE\xdf\xa3",
+}  # fmt: skip
+"""Sound and video files that browsers play, by their ending, and how each begins."""
 SMALLEST = 160
 """Pixels; what is smaller is upsampled once, for everybody alike (S2-06)."""
 LARGEST = 1280
+LOGO_PIXELS = 160
+Pixels = Literal["smooth", "sharp"]
+"""How small images are enlarged: with Lanczos, or every pixel as a square."""
 MOST_PIXELS = 50_000_000
 MOST_BYTES = 64_000_000
 MOST_LETTERS = 20_000
@@ -68,6 +78,10 @@ class PictureSource:
     """Its path inside the folder."""
     read: Callable[[], Image.Image]
     """Grey or RGB at its own size; ``.format`` is kept."""
+    ending: str = ""
+    """Of a sound or video file, as ".mp3"."""
+    record: Callable[[], bytes] | None = None
+    """The content of such a file, which is shown as it is."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +135,12 @@ def read_texts(items: Items) -> dict[str, TextSource]:
     return found
 
 
-def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
+def write_picture(
+    image: Image.Image, folder: Path, name: str, *, pixels: Pixels = "smooth"
+) -> Picture:
     """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
     photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
-    shown = _sized(image)
+    shown = sized(image, pixels)
     ending = "jpg" if photograph else "png"
     written = BytesIO()
     if photograph:
@@ -138,15 +154,21 @@ def write_picture(image: Image.Image, folder: Path, name: str) -> Picture:
     return Picture(name, file, *shown.size, hashlib.sha256(content).hexdigest())
 
 
-def write_pictures(folder: Path, pictures: Pictures, advance: Advance | None) -> list[Picture]:
+def write_pictures(
+    folder: Path, pictures: Pictures, advance: Advance | None, *, pixels: Pixels = "smooth"
+) -> list[Picture]:
     """Store all pictures in a new folder."""
     folder.mkdir()
     written: list[Picture] = []
     entries = iter(pictures.items())
 
-    def write(entry: tuple[str, Callable[[], Image.Image]]) -> Picture:
+    def write(entry: tuple[str, Callable[[], Image.Image | bytes]]) -> Picture:
         name, read = entry
-        return write_picture(read(), folder, name)
+        held = read()
+        if isinstance(held, bytes):
+            write_private(folder / name, held)
+            return Picture(name, name, 0, 0, hashlib.sha256(held).hexdigest())
+        return write_picture(held, folder, name, pixels=pixels)
 
     def note(done: Iterable[Picture]) -> None:
         for picture in done:
@@ -229,10 +251,30 @@ def _source(name: str, content: Callable[[], bytes]) -> PictureSource:
     except UnicodeEncodeError:
         raise DataError(f"The file name {name!r} is not UTF-8; rename the file.") from None
     path = PurePosixPath(name)
+    if path.suffix.lower() in RECORDINGS:
+        item = unicodedata.normalize("NFC", str(path.with_suffix("")))
+        ending = path.suffix.lower()
+        return PictureSource(
+            item,
+            name,
+            lambda: _refuse_recording(name),
+            ending,
+            lambda: _recorded(content(), name, ending),
+        )
     if path.suffix.lower() in ENDINGS:  # of "cat.v2" without an ending nothing is taken away
         path = path.with_suffix("")
     item = unicodedata.normalize("NFC", str(path))
     return PictureSource(item, name, lambda: _decoded(content(), name))
+
+
+def _refuse_recording(name: str) -> Image.Image:
+    raise DataError(f"{name} is a recording; only images can be shown here.")
+
+
+def _recorded(content: bytes, name: str, ending: str) -> bytes:
+    if not re.match(RECORDINGS[ending].encode("latin-1"), content[:16], re.DOTALL):
+        raise DataError(f"{name} is no {ending} file, whatever its name says; save it again.")
+    return content
 
 
 def _from_array(item: str, array: NDArray[np.uint8]) -> PictureSource:
@@ -326,15 +368,29 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _sized(image: Image.Image) -> Image.Image:
+def sized(image: Image.Image, pixels: Pixels) -> Image.Image:
+    """The picture at a size for the page, without metadata."""
     longer = max(image.size)
+    way = Image.Resampling.LANCZOS
     if SMALLEST <= longer <= LARGEST:
         factor = 1.0
+    elif longer < SMALLEST and pixels == "sharp":
+        factor, way = -(-SMALLEST // longer), Image.Resampling.NEAREST  # every pixel a square
     elif longer < SMALLEST:
         factor = SMALLEST / longer
     else:
         factor = LARGEST / longer
     size = (max(round(image.width * factor), 1), max(round(image.height * factor), 1))
-    plain = image.resize(size, Image.Resampling.LANCZOS) if factor != 1 else image.copy()
+    plain = image.resize(size, way) if factor != 1 else image.copy()
     plain.info = {}  # comments, profiles, places: none of them for annotators
     return plain
+
+
+def write_logo(path: Path, folder: Path) -> None:
+    """Store the picture beside the title as ``logo.png``, at most 160 pixels high."""
+    image = _decoded(_content(path), str(path))
+    image.thumbnail((4 * LOGO_PIXELS, LOGO_PIXELS), Image.Resampling.LANCZOS)
+    image.info = {}
+    written = BytesIO()
+    image.save(written, "PNG")
+    write_private(folder / LOGO, written.getvalue())

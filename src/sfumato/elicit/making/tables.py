@@ -79,6 +79,15 @@ def read_comparisons(path: Path, names: Names, fields: Sequence[str]) -> list[tu
     return list(found)
 
 
+def read_groups(table: Path, classes: Sequence[str]) -> dict[str, list[str]]:
+    """The classes of each group: CSV with the columns class and group, or JSON class to group."""
+    groups: dict[str, list[str]] = {}
+    for row in _rows(table, "class", "group"):
+        _known(row, "class", dict.fromkeys(classes), what="class of this study")
+        groups.setdefault(row.fields["group"], []).append(row.fields["class"])
+    return groups
+
+
 def read_mixes_of(
     path: Path, names: Names, items: Collection[str], classes: Sequence[str]
 ) -> list[Mix]:

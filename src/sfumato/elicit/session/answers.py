@@ -21,6 +21,9 @@ from sfumato.judgments.question import RULED_OUT, Question, ask, read_answers
 ANSWER_BYTES = 256 * 1024
 """Of the longest answer that a study may ask for."""
 TEXT_LIMIT = 2_000
+DRAWN = ("distribution", "own-and-others")
+"""Kinds whose answers hold a whole distribution."""
+THREE_POINTS = ("lower", "best", "upper")
 NUMBER_BYTES = 24
 """Of a number, as long as Python and browsers write them."""
 
@@ -52,27 +55,17 @@ def question_of(study: ElicitStudy) -> AnyQuestion:
     """The question that a study asks; wrong options raise ``DataError`` or ``UnknownName``."""
     form = study.form
     match form:
-        case "pairs" | "triplets":
+        case "pairs" | "triplets" | "preference":
             scale = study.options.get("scale", COMPARISON_QUESTIONS[form].scale)
             ends = None if scale is None else (float(scale[0]), float(scale[1]))
-            return ComparisonQuestion(form, study.wording, ends, study.version)
+            tie = form == "preference" and bool(study.options.get("tie", True))
+            return ComparisonQuestion(form, study.wording, ends, study.version, tie)
         case "mix":
             asks_confidence = bool(study.options.get("confidence", True))
             return MixQuestion(study.wording, asks_confidence, study.version)
-        case (
-            "choose-one"
-            | "top-two"
-            | "sliders"
-            | "typicality"
-            | "yes-no-unsure"
-            | "top-class"
-            | "sparse"
-            | "distribution"
-        ):
+        case _:
             plain = ask(form, study.classes, **study.options)
             return Question(form, plain.classes, study.wording, plain.options, study.version)
-        case _:
-            assert_never(form)
 
 
 def longest_answer(question: AnyQuestion) -> int:
@@ -90,8 +83,8 @@ def longest_answer(question: AnyQuestion) -> int:
             return max(names) + 2 * NUMBER_BYTES
         case "top-two":
             return 2 * max(names) + named + 2 * 6 * TEXT_LIMIT + 4 * NUMBER_BYTES
-        case "distribution":
-            return named + sum(names) + len(names) + 2 * NUMBER_BYTES
+        case "distribution" | "own-and-others":
+            return named + sum(names) + max(names) + len(names) + 4 * NUMBER_BYTES
         case _:
             return named + 2 * NUMBER_BYTES
 
@@ -136,8 +129,8 @@ def check_answer(
         case ComparisonQuestion(kind="pairs"):
             _check_rating(question, answer)
         case ComparisonQuestion():
-            _check_fields(answer, needed=("closer",))
-            _check_member("closer", answer["closer"], ("first", "second"))
+            _check_fields(answer, needed=(question.answer,))
+            _check_member(question.answer, answer[question.answer], question.sides)
         case MixQuestion():
             needed = ("perceived", "confidence") if question.confidence else ("perceived",)
             _check_fields(answer, needed=needed)
@@ -155,8 +148,9 @@ def swap_sides(form: Form, answer: Any) -> Any:
     ({'closer': 'second'}, {'perceived': 0.9})
     """
     match form:
-        case "triplets":
-            return {"closer": "second" if answer["closer"] == "first" else "first"}
+        case "triplets" | "preference":
+            other = {"first": "second", "second": "first"}
+            return {field: other.get(side, side) for field, side in answer.items()}
         case "mix":
             return {**answer, "perceived": round(1 - answer["perceived"], 9)}
         case _:
@@ -188,12 +182,31 @@ def _check_form(question: Question, answer: Any, shown: Mapping[str, Any]) -> No
             _check_number("typicality", answer["typicality"], 0, question.options["scale"])
             if shown.get("class", answer["class"]) != answer["class"]:
                 raise _malformed("class", f"The class shown was {shown['class']!r}.")
-        case "yes-no-unsure":
+        case "yes-no-unsure" | "multi-label":
             _check_classes(answer, question.classes)
             for name, value in answer.items():
                 _check_member(name, value, ("yes", "no", "unsure"))
+        case "likely-set" | "ranking":
+            _check_listed("", answer, question.classes)
+        case "confidence":
+            _check_fields(answer, needed=("choice", "confidence"))
+            _check_member("choice", answer["choice"], question.classes)
+            _check_member("confidence", answer["confidence"], tuple(question.options["levels"]))
+        case "rating":
+            _check_member("", answer, question.classes)
+        case "number":
+            assert question.values is not None
+            _check_number("", answer, question.values[0], question.values[-1])
+        case "three-point":
+            _check_fields(answer, needed=THREE_POINTS)
+            for name in THREE_POINTS:
+                _check_number(name, answer[name], 0, question.options["scale"])
+        case "own-and-others":
+            _check_fields(answer, needed=("own", "others"))
+            _check_member("own", answer["own"], question.classes)
+            _check_numbers(question, answer["others"])
         case _:
-            raise AssertionError(f"no screen asks {question.kind}")
+            assert_never(question.kind)
 
 
 def _check_top_two(question: Question, answer: Any) -> None:
@@ -211,14 +224,14 @@ def _check_top_two(question: Question, answer: Any) -> None:
             raise _malformed(name, "A probability is a number.")
         if isinstance(typed, str) and len(typed) > TEXT_LIMIT:
             raise _malformed(name, f"The text is longer than {TEXT_LIMIT} characters.")
-    _check_ruled_out(question, answer.get(RULED_OUT, []))
+    _check_listed(RULED_OUT, answer.get(RULED_OUT, []), question.classes)
 
 
 def _check_numbers(question: Question, answer: Any) -> None:
     """One number a class; beside a whole distribution also what it is definitely not."""
     numbers = answer
-    if question.kind == "distribution" and isinstance(answer, dict):
-        _check_ruled_out(question, answer.get(RULED_OUT, []))
+    if question.kind in DRAWN and isinstance(answer, dict):
+        _check_listed(RULED_OUT, answer.get(RULED_OUT, []), question.classes)
         numbers = {name: value for name, value in answer.items() if name != RULED_OUT}
     _check_classes(numbers, question.options.get("subset") or question.classes)
     for name, value in numbers.items():
@@ -228,13 +241,13 @@ def _check_numbers(question: Question, answer: Any) -> None:
         raise _malformed("", f"At most {count} classes are asked for.")
 
 
-def _check_ruled_out(question: Question, ruled_out: Any) -> None:
-    if not isinstance(ruled_out, list) or len(ruled_out) > len(question.classes):
-        raise _malformed("ruled_out", "What the image is not must be a list of classes.")
-    for name in ruled_out:
-        _check_member("ruled_out", name, question.classes)
-    if len(set(ruled_out)) < len(ruled_out):
-        raise _malformed("ruled_out", "A class is marked as impossible twice.")
+def _check_listed(field: str, listed: Any, classes: tuple[str, ...]) -> None:
+    if not isinstance(listed, list) or len(listed) > len(classes):
+        raise _malformed(field, "This must be a list of classes.")
+    for name in listed:
+        _check_member(field, name, classes)
+    if len(set(listed)) < len(listed):
+        raise _malformed(field, "A class is named twice.")
 
 
 def _check_statement(question: Question, answer: Any, text: str, mode: Mode) -> CheckedAnswer:
@@ -259,11 +272,11 @@ def _contradicts(question: Question, oddity: str) -> bool:
     """Whether a careful person could not have meant it, given the kind of question."""
     match oddity:
         case "mass-under":  # the rest may lie elsewhere, but a whole distribution has no rest
-            return question.kind == "distribution"
+            return question.kind in DRAWN
         case "everything-ruled-out":
             return not question.options.get("none_of_these", False)
         case "nothing-stated":  # nothing need match, but somebody must have answered
-            return question.kind in ("distribution", "yes-no-unsure")
+            return question.kind in (*DRAWN, "yes-no-unsure", "likely-set", "ranking")
         case _:
             return True
 
@@ -291,6 +304,7 @@ _FAULTS: dict[str, tuple[str, str]] = {
     "mass-under": ("", "The probabilities sum to less than {scale:g}."),
     "nothing-stated": ("", "The answer favours no class."),
     "unanswered": ("", "Some classes have no answer yet."),
+    "bounds-out-of-order": ("best", "The best guess must lie between lowest and highest."),
 }
 """Oddity to the field that is pointed at, and what the annotator reads."""
 

@@ -17,7 +17,7 @@ from sfumato.elicit.session.sitting import Sitting, StoredTrial, main_place
 from sfumato.elicit.storage import sql, store
 from sfumato.elicit.storage.database import Connection, Statement, prepare
 
-_TURNABLE = ("pairs", "triplets", "mix")
+_TURNABLE = ("pairs", "triplets", "preference", "mix")
 """Forms with two sides, which change places at random."""
 
 

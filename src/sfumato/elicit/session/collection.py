@@ -77,6 +77,9 @@ def collection_of(study: ElicitStudy, key: bytes, folder: Path | None = None) ->
     """Everything that can be worked out once."""
     assert len(key) >= 16, "a key of fewer than 128 bits can be guessed"
     text = "\n\n".join(study.welcome.consent)
+    wording = study.wording
+    if study.form == "three-point":  # what is probable, and not its contrary
+        wording = wording.replace("{class}", study.classes[0])
     question = question_of(study)
     check_length(question)
     return Collection(
@@ -86,9 +89,10 @@ def collection_of(study: ElicitStudy, key: bytes, folder: Path | None = None) ->
         answer_bytes=longest_answer(question),
         asked=ShownQuestion(
             form=study.form,
-            wording=study.wording,
+            wording=wording,
             options=study.options,
             prompts=study.prompts,
+            groups=study.groups,
         ),
         consent_version=study.welcome.consent_version if study.welcome.consent else "not asked",
         consent_hash=hashlib.sha256(text.encode()).hexdigest(),

@@ -27,6 +27,8 @@ class ShownQuestion(_Shown):
     options: dict[str, Any]
     prompts: dict[str, str] = {}
     """The words beside single inputs; the page has its own for the others."""
+    groups: dict[str, tuple[str, ...]] = {}
+    """Classes that stand together in long lists."""
 
 
 class ShownTrial(_Shown):
@@ -141,8 +143,9 @@ class AnswerTiming(_Given):
 class Event(_Given):
     """Something that happened while a trial was shown."""
 
-    kind: Literal["inputs", "focus", "paste", "hint"]
-    """Use of one input; the window lost or got focus; text pasted; a sign of automation."""
+    kind: Literal["inputs", "focus", "paste", "hint", "note"]
+    """Use of one input; the window lost or got focus; text pasted; a sign of automation; what the
+    person wrote beside the answer."""
     at: Seconds
     """Since the images were visible."""
     data: dict[Name, Any] = Field(default={}, max_length=20)

@@ -29,7 +29,10 @@ export const session = stored("localStorage", "session"); // {token, entry, mtur
 export const unsent = stored("localStorage", "unsent"); // the body of an answer not yet stored
 export const draft = stored("localStorage", "draft"); // {trial, state} of a form that is half filled
 export const entry = stored("sessionStorage", "entry"); // parameters of the address until consent
-export const instructions = stored("sessionStorage", "instructions");
+export const recent = stored("localStorage", "recent"); // classes used last
+export const previous = stored("sessionStorage", "previous"); // the answer of the trial before
+export const pace = stored("sessionStorage", "pace"); // seconds that the last trials took
+export const taste = stored("localStorage", "taste"); // "light" or "dark", where somebody chose
 
 let token = session.get()?.token ?? null;
 export const hasToken = () => token !== null;

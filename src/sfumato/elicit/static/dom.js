@@ -22,11 +22,12 @@ export function digit(event, count) {
   return place < count ? place : -1;
 }
 
-// What stands on the key for a place in a list.
-export const keyOf = (place) => (place < 10 ? String((place + 1) % 10) : "");
+// What stands on the key for a place in a list; the second ten with ⇧, where a form takes it.
+export const keyOf = (place, shifted = false) =>
+  place < (shifted ? 20 : 10) ? (place < 10 ? "" : "⇧") + ((place + 1) % 10) : "";
 
 export const keyHint = (text) => (text ? h("kbd", { "aria-hidden": "true" }, text) : null);
 
 export const isTyping = (target) =>
   target instanceof HTMLTextAreaElement ||
-  (target instanceof HTMLInputElement && target.type === "text");
+  (target instanceof HTMLInputElement && ["text", "search"].includes(target.type));

@@ -1,6 +1,7 @@
 // Enter the study and show one screen after the other. The server decides what comes next.
 
-import { draft, entry, get, hasToken, instructions, newKey, persist, post, Refused, session, setToken, unsent } from "./api.js";
+import { draft, entry, get, hasToken, newKey, persist, post, Refused, session, setToken, unsent } from "./api.js";
+import { dress, showTools } from "./comfort.js";
 import { find, h } from "./dom.js";
 import { consentScreen, plainScreen, stageScreens } from "./screens.js";
 import { knows, loadTexts, t } from "./texts.js";
@@ -15,6 +16,7 @@ let stale = false; // another tab went on
 
 
 async function start() {
+  dress();
   await loadTexts(root.lang);
   const given = takeAddress();
   const known = session.get();
@@ -148,7 +150,6 @@ async function display(screen) {
       }),
     );
   } else {
-    if (screen.stage === "instructions") instructions.set(screen.text);
     const proceed = (answers) =>
       guarded(async () => display(await patiently(() => post("/api/proceed", { stage: screen.stage, answers, tries: screen.tries }))));
     show(stageScreens[screen.stage](screen, { proceed, mturk: session.get()?.mturk }));
@@ -180,6 +181,7 @@ async function goBack(trial) {
 function show({ content, kind, progress, end, shown: isShown }) {
   leave();
   leave = end ?? (() => {});
+  if (!kind?.startsWith("trial")) showTools({});
   const main = find("#main");
   main.className = kind ?? "plain";
   main.replaceChildren(...content);

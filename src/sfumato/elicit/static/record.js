@@ -50,7 +50,7 @@ export function newRecord() {
         if (named(event) && isTyping(event.target)) change(named(event));
       });
       element.addEventListener("paste", (event) => note("paste", { input: named(event) ?? "" }));
-      window.addEventListener("focus", onFocus);
+      window.addEventListener("focus", onFocus); // again does nothing: it is the same listener
       window.addEventListener("blur", onBlur);
     },
     // The images are visible: everything counts from now.

@@ -1,6 +1,6 @@
 // Everything around the trials: consent, instructions, questions about them, the end.
 
-import { instructions } from "./api.js";
+import { readAgain } from "./comfort.js";
 import { h } from "./dom.js";
 import { t } from "./texts.js";
 
@@ -55,7 +55,6 @@ function comprehensionScreen({ questions, tries, of, wrong }, { proceed }) {
       ),
     ),
   );
-  const read = instructions.get() ?? [];
   const form = h(
     "form",
     {
@@ -72,7 +71,7 @@ function comprehensionScreen({ questions, tries, of, wrong }, { proceed }) {
     content: [
       h("h1", {}, t("comprehension")),
       h("p", {}, tries > 0 ? t("comprehension-again") : t("comprehension-first")),
-      ...(read.length ? [h("details", {}, h("summary", {}, t("read-again")), ...paragraphs(read))] : []),
+      h("p", {}, button("read-again", readAgain, "quiet")),
       form,
     ],
   };
@@ -101,6 +100,16 @@ function debriefScreen({ questions }, { proceed }) {
   return { content: [h("h1", {}, t("debrief")), h("p", {}, t("debrief-optional")), form] };
 }
 
+function copyButton(code) {
+  const copied = h("span", { role: "status" });
+  const copy = async () => {
+    await navigator.clipboard.writeText(code);
+    copied.textContent = ` ${t("copied")}`;
+  };
+  // Only over https, or on this machine; elsewhere a click marks the whole code.
+  return navigator.clipboard ? h("span", {}, button("copy", copy, "quiet"), copied) : "";
+}
+
 function doneScreen({ code, redirect, screened_out: screenedOut }, { mturk }) {
   const onward = [];
   if (redirect) onward.push(h("a", { class: "main", href: redirect, rel: "noreferrer" }, t("return")));
@@ -120,7 +129,7 @@ function doneScreen({ code, redirect, screened_out: screenedOut }, { mturk }) {
     content: [
       h("h1", {}, t(screenedOut ? "screened-out-title" : "done-title")),
       h("p", {}, t(screenedOut ? "screened-out" : "done")),
-      ...(code ? [h("p", {}, t("code")), h("p", { class: "code", tabindex: 0 }, code)] : []),
+      ...(code ? [h("p", {}, t("code")), h("p", {}, h("span", { class: "code", tabindex: 0 }, code), " ", copyButton(code))] : []),
       ...(onward.length ? [h("div", { class: "actions" }, ...onward)] : []),
     ],
   };

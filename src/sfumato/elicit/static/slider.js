@@ -1,6 +1,6 @@
 // A labelled slider with its value in words. Native, so arrow keys, Page Up and touch work.
 
-import { h, keyHint } from "./dom.js";
+import { h } from "./dom.js";
 
 // `start` null: nothing is said until it is moved; the thumb is then pale and in the middle.
 export function slider({ name, label, key, max, start, low, high, say, unset }) {
@@ -40,7 +40,7 @@ export function slider({ name, label, key, max, start, low, high, say, unset }) 
     row: h(
       "label",
       { class: "slider" },
-      h("span", { class: "name" }, keyHint(key), label),
+      h("span", { class: "name" }, key === undefined ? null : h("kbd", { "aria-hidden": "true" }, key), label),
       h("span", { class: "track" }, input, ends || ""),
       output,
     ),

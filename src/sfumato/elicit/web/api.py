@@ -8,6 +8,7 @@ import asyncio
 import hmac
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from sfumato.elicit.design.places import LOGO
 from sfumato.elicit.refusals import CollectionClosed, Forbidden, Unavailable, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
@@ -52,7 +54,10 @@ from sfumato.errors import DataError
 
 Words = dict[str, str]
 ENGLISH = "en"
-KINDS = {".png": "image/png", ".jpg": "image/jpeg"}
+KINDS = {
+    ".png": "image/png", ".jpg": "image/jpeg", ".mp3": "audio/mpeg", ".wav": "audio/wav",
+    ".ogg": "audio/ogg", ".m4a": "audio/mp4", ".mp4": "video/mp4", ".webm": "video/webm",
+}  # fmt: skip
 FOREVER = "public, max-age=31536000, immutable"
 
 _IMAGES = prepare(sa.select(store.image.c.id, store.image.c.file))
@@ -101,6 +106,24 @@ async def give_consent(service: Service, request: Request) -> Response:
     collection = service.collection
     text = collection.study.welcome.consent
     return as_json({"text": text, "version": collection.consent_version})
+
+
+async def give_instructions(service: Service, request: Request) -> Response:
+    """What people read before the first trial, to be read again."""
+    return as_json({"text": service.collection.study.welcome.instructions})
+
+
+async def give_look(service: Service, request: Request) -> Response:
+    """The colours of the study; a style sheet, because the page allows no style in its HTML."""
+    accent = service.collection.study.page.accent
+    return Response(f":root {{ --own: {accent}; }}\n", media_type="text/css")
+
+
+async def give_logo(service: Service, request: Request) -> Response:
+    """The picture beside the title."""
+    if not service.collection.study.page.logo:
+        raise HTTPException(404)
+    return await image_reply(service.folder.parent, {LOGO: LOGO}, LOGO)
 
 
 async def let_in(service: Service, request: Request) -> Response:
@@ -190,7 +213,8 @@ async def _ask(
 
 async def give_image(service: Service, request: Request) -> Response:
     """A picture by its opaque id."""
-    return await image_reply(service.folder, service.files, request.path_params["image"])
+    reply = await image_reply(service.folder, service.files, request.path_params["image"])
+    return part_of(reply, request.headers.get("range", ""))
 
 
 async def take_webhook(service: Service, request: Request) -> Response:
@@ -345,6 +369,23 @@ async def image_reply(folder: Path, files: Mapping[str, str], image: str) -> Res
         raise HTTPException(404) from None
     kind = KINDS[Path(file).suffix]
     return Response(content, media_type=kind, headers={"Cache-Control": FOREVER})
+
+
+def part_of(reply: Response, wanted: str) -> Response:
+    """The part of a recording that a player asks for; the whole where it asks for none.
+
+    >>> part = part_of(Response(b"0123456789"), "bytes=2-4")
+    >>> part.status_code, part.body, part.headers["content-range"]
+    (206, b'234', 'bytes 2-4/10')
+    """
+    content = bytes(reply.body)
+    found = re.fullmatch(r"bytes=(\d+)-(\d*)", wanted)
+    if reply.status_code != 200 or found is None or int(found[1]) >= len(content):
+        return reply
+    first, last = int(found[1]), min(int(found[2] or len(content) - 1), len(content) - 1)
+    where = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+    kind = reply.media_type
+    return Response(content[first : last + 1], 206, headers=where, media_type=kind)
 
 
 def _read(path: Path) -> bytes:

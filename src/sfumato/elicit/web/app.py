@@ -35,6 +35,8 @@ ROOM = Path(__file__).parent.parent
 TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"
 TEXTS = STATIC / "texts"
 ANSWER = "/api/answer"
+RIGHT_TO_LEFT = {"ar", "fa", "he", "ur"}
+"""Languages that are written so."""
 EXPIRE_SECONDS = 30
 """How often places that nobody used are given back."""
 BOARD_SECONDS = 3
@@ -105,6 +107,9 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         "/": api.give_page,
         "/texts/{language}.json": api.give_texts,
         "/consent": api.give_consent,
+        "/instructions": api.give_instructions,
+        "/look.css": api.give_look,
+        "/logo.png": api.give_logo,
         "/health": api.give_health,
         "/healthz": api.give_life,
         "/metrics": api.give_metrics,
@@ -156,7 +161,11 @@ def _page(study: ElicitStudy, words: Mapping[str, Words], *, preview: bool) -> s
     if (STATIC / "forms" / f"{study.form}.js").is_file():
         modules.append(f"forms/{study.form}")
     return templates.get_template("page.html.j2").render(
-        study=study, words=words_for(words, study.language), scripts=modules, preview=preview
+        study=study,
+        words=words_for(words, study.language),
+        scripts=modules,
+        preview=preview,
+        direction="rtl" if study.language.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
     )
 
 

@@ -176,6 +176,7 @@ def headers_for(platform: Platform) -> RawHeaders:
         "script-src": "'self'",
         "style-src": "'self'",
         "img-src": "'self' blob:",
+        "media-src": "'self'",
         "connect-src": "'self'",
         "base-uri": "'none'",
         "form-action": f"'self' {amazon}" if framed else "'self'",

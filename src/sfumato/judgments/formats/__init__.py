@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, UnknownName
-from sfumato.frames import to_frame
+from sfumato.frames import is_nested, to_frame
 from sfumato.judgments.comparisons import Comparisons, MixJudgments
 from sfumato.judgments.formats.columns import ROLES
 from sfumato.judgments.formats.datasets import (
@@ -29,7 +29,7 @@ from sfumato.judgments.formats.datasets import (
     read_labelme,
     read_real,
 )
-from sfumato.judgments.formats.foreign import judgments_of_frame, read_table
+from sfumato.judgments.formats.foreign import judgments_of_frame, judgments_of_nested, read_table
 from sfumato.judgments.formats.hf import DATA, JUDGMENTS, read_hf, write_hf
 from sfumato.judgments.formats.own import (
     question_file,
@@ -286,6 +286,8 @@ def read(
     (('cat', 'dog'), ['7', '7'])
     >>> print(found.remarks[0].what)
     column 'photo' is read as the item
+    >>> len(read({"7": {"ann": "cat", "bob": "dog"}, "8": {"ann": "cat"}}))
+    3
     """
     given: dict[str, Any] = {
         "item": item,
@@ -309,7 +311,9 @@ def read(
     match found:
         case Judgments():
             joined = joined_classes(_judgments_without_ids(found, said.key), said)
-            return _remarked(joined, look_at_classes(joined))
+            if said.some_rows:  # whoever reads all of them looks at the classes
+                return joined
+            return _remarked(joined, look_at_classes(joined.question, class_counts(joined)))
         case Comparisons():
             return _without_ids(found, said.key)
         case MixJudgments():
@@ -340,8 +344,9 @@ def _read_file(path: Path, format: str | None, options: ReadOptions) -> Readable
             f"{path.name} holds nothing that can be read as {name!r}: "
             f"rows set aside: {len(found.rejected):,}{first}."
         )
-    if format is None and not options.some_rows:
-        _refuse_misread(found, path.name, name)
+    if format is None:
+        if not options.some_rows:
+            _refuse_misread(found, path.name, name)
         if name not in ("table", "sfumato") and isinstance(found, Judgments):
             return _remarked(found, [Remark(f"read as {name!r}, guessed from what it holds", 1)])
     return found
@@ -354,6 +359,8 @@ def _read_frame(source: object, format: str | None, options: ReadOptions) -> Rea
             f"The format {format!r} is one of files, not of tables. A table is read as one of "
             f"{', '.join(sorted(shapes))}, or without a format."
         )
+    if is_nested(source) and format in (None, "table"):
+        return judgments_of_nested(source, _before_renaming(options))
     frame = to_frame(source, what="table of answers")
     shape = None if format is None else shapes[format]
     return judgments_of_frame(frame, _before_renaming(options), shape)
@@ -752,9 +759,9 @@ def named_classes(judgments: Judgments) -> NDArray[np.int64]:
     return named.astype(np.int64)
 
 
-def look_at_classes(judgments: Judgments) -> list[Remark]:
+def look_at_classes(question: Question, counts: Mapping[str, int]) -> list[Remark]:
     """Remarks on classes that are spelled almost alike, and on numbers without their order."""
-    pairs = similar_classes(judgments)
+    pairs = similar_classes(counts)
     remarks = [
         Remark(
             f"classes {pair.often!r} and {pair.rare!r} may be one, spelled in two ways",
@@ -765,9 +772,9 @@ def look_at_classes(judgments: Judgments) -> list[Remark]:
     ]
     if len(pairs) > MOST_PAIRS:
         remarks.append(Remark("further pairs of classes that may be one", len(pairs) - MOST_PAIRS))
-    classes = judgments.question.classes
+    classes = question.classes
     numbers = [name for name in classes if re.fullmatch(r"-?\d+([.,]\d+)?", name)]
-    if len(numbers) == len(classes) > 2 and judgments.question.kind == "choose-one":
+    if len(numbers) == len(classes) > 2 and question.kind == "choose-one":
         ends = f"{classes[0]} to {classes[-1]}"
         remarks.append(
             Remark(f"classes are numbers ({ends}), read without their order", len(classes))
@@ -775,26 +782,22 @@ def look_at_classes(judgments: Judgments) -> list[Remark]:
     return remarks
 
 
-def similar_classes(judgments: Judgments) -> list[Similar]:
+def similar_classes(counts: Mapping[str, int]) -> list[Similar]:
     """Pairs of classes that differ in capitals, signs, a letter, or as 9 and nine do.
 
-    >>> from sfumato.judgments.question import ask
-    >>> table = pl.DataFrame({"item": ["a"] * 3, "answer": ['"Eight"', '"Eight"', '"eight"']})
-    >>> similar_classes(Judgments(ask("choose-one", ["Eight", "eight", "9"]), table))
+    ``counts`` says how many answers name each class.
+
+    >>> similar_classes({"Eight": 2, "eight": 1, "9": 0})
     [Similar(often='Eight', rare='eight', answers=(2, 1))]
     """
-    classes = judgments.question.classes
     alike: dict[tuple[str, str], None] = {}
     groups: dict[str, list[str]] = defaultdict(list)
-    for name in classes:
+    for name in counts:
         groups[_plain(name)].append(name)
     for names in groups.values():
         alike |= dict.fromkeys(combinations(names, 2))
     for first, second in _one_letter_apart(list(groups)):
         alike[groups[first][0], groups[second][0]] = None
-    if not alike:
-        return []
-    counts = class_counts(judgments)
     pairs = []
     for first, second in alike:
         often, rare = sorted((first, second), key=lambda name: -counts[name])

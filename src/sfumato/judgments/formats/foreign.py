@@ -61,8 +61,8 @@ PREDICTIONS = re.compile(
 )
 """Names of what a model gives out."""
 
-TABLE = "the table"
-"""What a table that comes from no file is called in errors."""
+TABLE, NESTED = "the table", "the dict"
+"""What a table or a dict of dicts that comes from no file is called in errors."""
 
 
 def read_table(path: Path, options: ReadOptions, wanted: str | None = None) -> Judgments:
@@ -91,6 +91,21 @@ def judgments_of_frame(frame: pl.DataFrame, options: ReadOptions, shape: str | N
     found = _of_frame(frame, list(range(1, len(frame) + 1)), options, TABLE)
     digest = hashlib.sha256(found.rows.table.write_csv().encode()).hexdigest()
     return judgments_of_table(found, options, file=TABLE, inputs={TABLE: digest}, wanted=shape)
+
+
+def judgments_of_nested(source: Mapping[Any, Any], options: ReadOptions) -> Judgments:
+    """Judgments from a dict of dicts such as ``{item: {person: answer}}``, read as JSON is."""
+    text = json.dumps(
+        {
+            str(name): {str(one): said for one, said in inner.items()}
+            for name, inner in source.items()
+        },
+        default=str,
+        ensure_ascii=False,
+    )
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    found = read_json_rows(text, options, file=NESTED)
+    return judgments_of_table(found, options, file=NESTED, inputs={NESTED: digest})
 
 
 def judgments_of_table(

@@ -250,7 +250,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def write_tables(judgments: Judgments, folder: Path) -> None:
     """Write the judgments with their question, and the annotators where any are recorded."""
-    refuse_platform_ids(judgments.table)
+    refuse_platform_ids(judgments.table["annotator"])
     (folder / DATA).mkdir()
     write_own(judgments, folder / DATA / JUDGMENTS)
     people = annotators_of(judgments)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 
 from sfumato.errors import DataError, SfumatoError
 from sfumato.judgments.coded import NULL, Coded, CodedTable, encode
@@ -70,6 +71,9 @@ from sfumato.judgments.judgments import (
 from sfumato.judgments.question import BARE, QUESTIONS, SCALES, Question, ask, question_from_json
 from sfumato.names import find
 from sfumato.provenance import Provenance, Step, fingerprint_file, from_json, to_json
+
+WRITTEN = 1_000_000
+"""So many rows are written out at a time."""
 
 # Turn the text columns of a judgments table into typed ones, and say which rows do not fit.
 
@@ -292,26 +296,49 @@ def write_own(judgments: Judgments, path: Path) -> None:
     that it is.
     """
     suffix = _suffix(path)
-    refuse_platform_ids(judgments.table)
-    nameless = judgments.table["item"].is_null() | (judgments.table["item"] == "")
-    if nameless.any():
+    refuse_platform_ids(judgments.coded.coded("annotator").used())
+    item = judgments.coded.coded("item")
+    nameless = item.null_count() + int(item.times()[(item.values == "").to_numpy()].sum())
+    if nameless:
         raise DataError(
-            "Judgments without an item cannot be written: "
-            f"{int(nameless.sum())} of {len(judgments)}."
+            f"Judgments without an item cannot be written: {nameless} of {len(judgments)}."
         )
-    table = judgments.table.with_columns(pl.col("seconds").fill_nan(None))
-    table = table.select(
-        name for name in COLUMNS if name in NEEDED or table[name].null_count() < len(table)
-    )
     with whole_file(path) as part:
+        frame = _written(judgments)
         match suffix:
             case ".parquet":
-                table.write_parquet(part)
+                frame.sink_parquet(part)
             case ".jsonl":
-                table.write_ndjson(part)
+                frame.sink_ndjson(part)
             case _:
-                table.write_csv(part)
+                frame.sink_csv(part)
     write_beside(path, json.loads(judgments.question.to_json()), judgments.provenance)
+
+
+def _written(judgments: Judgments) -> pl.LazyFrame:
+    """The columns in which something stands, decoded while they are written."""
+    held = {
+        name
+        for name, column in judgments.coded.columns.items()
+        if (column if isinstance(column, Coded) else _no_nan(column)).null_count() < len(judgments)
+    }
+    shown = [name for name in COLUMNS if name in NEEDED or name in held or name == "view"]
+
+    def decode(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        for start in range(0, max(len(judgments), 1), WRITTEN):
+            some = np.arange(start, min(start + WRITTEN, len(judgments)))
+            table = judgments.decode(some).with_columns(pl.col("seconds").fill_nan(None))
+            yield table.select(columns or shown)
+
+    if not len(judgments):
+        shown = list(NEEDED)
+    return register_io_source(decode, schema={name: COLUMNS[name] for name in shown})
+
+
+def _no_nan(column: pl.Series) -> pl.Series:
+    return column.fill_nan(None) if column.dtype.is_float() else column
 
 
 def _named_question(path: Path, stored: Mapping[str, Any], options: ReadOptions) -> Question | None:
@@ -595,7 +622,7 @@ def read_comparisons(path: Path, options: ReadOptions) -> Comparisons:
 
 def write_comparisons(comparisons: Comparisons, path: Path) -> None:
     """Write comparisons as CSV or Parquet, and their question beside them."""
-    refuse_platform_ids(comparisons.table)
+    refuse_platform_ids(comparisons.table["annotator"])
     match path.suffix.lower():
         case ".csv":
             with whole_file(path) as part:
@@ -685,7 +712,7 @@ def write_mixes(mixes: MixJudgments, path: Path) -> None:
     """
     if path.suffix.lower() != ".csv":
         raise DataError(f"Mix judgments are written as .csv, not as {path.name!r}.")
-    refuse_platform_ids(mixes.table)
+    refuse_platform_ids(mixes.table["annotator"])
     with whole_file(path) as part:
         mixes.table.write_csv(part)
     asked = {task: MIX_TASKS[task] for task in mixes.table["task"].unique().sort()}

@@ -819,9 +819,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def refuse_platform_ids(table: pl.DataFrame) -> None:
+def refuse_platform_ids(annotators: pl.Series) -> None:
     """Worker ids of a platform are never exported."""
-    people = table["annotator"].drop_nulls().unique().sort().to_list()
+    people = annotators.drop_nulls().unique().sort().to_list()
     found = [name for name in people if PLATFORM_ID.fullmatch(name)]
     if found:
         raise DataError(
@@ -835,7 +835,7 @@ def choices_of(judgments: Judgments, format_name: str) -> pl.DataFrame:
 
     A format with one label per judgment would turn repeats and checks into ordinary answers.
     """
-    refuse_platform_ids(judgments.table)
+    refuse_platform_ids(judgments.table["annotator"])
     if judgments.question.kind != "choose-one":
         raise DataError(
             f"The format {format_name!r} holds one label per judgment and cannot hold answers to "

@@ -30,6 +30,7 @@ from sfumato.judgments.formats.reading import (
 )
 from sfumato.judgments.judgments import Judgments, RejectedRow, Remark, judgments_from
 from sfumato.judgments.question import Question, ask
+from sfumato.names import sorted_names
 from sfumato.provenance import Step, fingerprint_file
 
 MOST_REPEATED = 200_000_000
@@ -112,7 +113,8 @@ def read_lewidi(path: Path, options: ReadOptions) -> Judgments:
 
     Records by item, with ``annotators`` and ``annotations``, a list, texts with commas, or
     ``{person: answer}``. The classes are those of ``soft_label`` where the answers are among
-    them; a person who marked several makes the question a set of likely labels.
+    them; a person who marked several makes the question a set of likely labels. Said to be a
+    ``rating`` the classes are the points of a scale, said to be ``multi-label`` each stands alone.
     """
     text = read_json_text(path)
     held = [(member.line, member.name, member.value) for member in members(text, file=path.name)]
@@ -124,15 +126,47 @@ def read_lewidi(path: Path, options: ReadOptions) -> Judgments:
         )
     found = _expanded(records, "annotations", options, path.name, [])
     question = found.question or _choose_one(found.rows, options, path.name)
+    table = _json_answers(found).with_columns(note=_explanations(records, found.rows.table))
+    match options.question:
+        case None:
+            pass
+        case "rating":
+            points = sorted_names(list(question.classes))
+            question = options.asked or ask("rating", options.classes or points)
+        case "multi-label":
+            if question.kind == "choose-one":
+                table = table.with_columns(answer=pl.format("[{}]", "answer"))
+            question = options.asked or ask("multi-label", question.classes)
+        case other if other != question.kind:
+            raise DataError(
+                f"{path.name} holds answers to {question.kind!r}; they may be read as 'rating' or "
+                f"'multi-label', not as {other!r}."
+            )
     return judgments_from(
         replace(question, wording=""),
-        _json_answers(found),
+        table,
         file=path.name,
         lines=found.rows.lines,
         rejected=found.rows.rejected,
         remarks=found.rows.remarks,
         provenance=(Step("read lewidi", {}, {path.name: fingerprint_file(path)}),),
     )
+
+
+def _explanations(records: Records, answers: pl.DataFrame) -> pl.Series:
+    """What people wrote beside their answers, where as many texts as annotators are given."""
+    wrote: dict[tuple[str, str], list[str]] = {}
+    for _, record in records:
+        other = record.get("other_info")
+        texts = other.get("explanations", []) if isinstance(other, dict) else []
+        people = _split(record.get("annotators")) or []
+        if len(texts) == len(people):
+            for person, text in zip(people, texts, strict=True):
+                wrote.setdefault((str(record["item"]), str(person)), []).append(str(text).strip())
+    if not wrote or "annotator" not in answers.columns:
+        return pl.Series([None] * len(answers), dtype=pl.String)
+    rows = answers.select("item", "annotator").iter_rows()
+    return pl.Series(["\n".join(wrote.get(row, [])) or None for row in rows], dtype=pl.String)
 
 
 def looks_person_first(outer: Sequence[str], inner: Iterable[str]) -> bool:

@@ -109,7 +109,9 @@ class Scan:
         if self.first == 1:
             tables = (options.parts or code_parts)([part.path for part in self.parts], wanted)
             starts = self.places.starts.tolist()
-            return join_tables([_shift(*pair) for pair in zip(tables, starts, strict=True)])
+            shifted = [_shift(*pair) for pair in zip(tables, starts, strict=True)]
+            del tables
+            return join_tables(shifted)
         (part,) = self.parts
         try:
             table = scan_table(_select(part.frame, wanted), wanted.texts)
@@ -132,7 +134,10 @@ BLANK = "(nothing else)"
 """Whether nothing stands in the columns that are not used."""
 
 PEAK_BYTES = 70
-"""Bytes of memory that a vote takes while codes are made and counted, as a hundred million took."""
+"""Bytes of memory that an answer takes while codes are made and labelled."""
+
+COUNTED_BYTES = 40
+"""The same where votes are only counted."""
 
 
 def code_parts(files: Sequence[Path], wanted: PartColumns) -> list[CodedTable]:

@@ -27,6 +27,7 @@ from sfumato.labels.aggregate.glad import glad
 from sfumato.labels.aggregate.habits import habits
 from sfumato.labels.aggregate.informed import informed
 from sfumato.labels.aggregate.mace import mace
+from sfumato.labels.aggregate.recalibrated import recalibrated
 from sfumato.labels.aggregate.result import (
     Aggregation,
     ConfusionOf,
@@ -39,7 +40,9 @@ from sfumato.labels.aggregate.shares import (
     log_pool,
     majority,
     mean,
+    median,
     skill_weighted_pool,
+    surprisingly_popular,
     vote_shares,
     wawa,
     zero_based_skill,
@@ -81,6 +84,8 @@ class Aggregator:
     """What it can be told of people and items."""
     needs_names: bool = False
     """Whether it models annotators, and so refuses judgments whose author is not recorded."""
+    needs_scale: bool = False
+    """Whether it needs classes that are the points of a scale."""
 
 
 EM: Mapping[str, Setting] = {"iterations": 100, "tolerance": 1e-6}
@@ -149,6 +154,14 @@ AGGREGATORS: dict[str, Aggregator] = {
         options={"prior_pairs": 5.0},
         needs_names=True,
     ),
+    "recalibrated": Aggregator(
+        estimand="what people say",
+        reads="distributions",
+        run=recalibrated,
+        about="A pool in which each person's stated probabilities are sharpened, flattened or "
+        "discounted by how well they predict what others state. Quality: how much is believed.",
+        given=("weights",),
+    ),
     "wawa": Aggregator(
         estimand="what people say",
         reads="votes",
@@ -191,6 +204,23 @@ AGGREGATORS: dict[str, Aggregator] = {
         about="The class with most votes; ties share, go to the commoner class, or fall at random. "
         "Quality: share of votes with the majority.",
         options={"ties": "share"},
+        given=("weights",),
+    ),
+    "median": Aggregator(
+        estimand="which label is true",
+        reads="votes",
+        run=median,
+        about="The middle point of a scale; two share it where votes divide in halves. Quality: "
+        "share of votes with the median.",
+        given=("weights",),
+        needs_scale=True,
+    ),
+    "surprisingly-popular": Aggregator(
+        estimand="which label is true",
+        reads="votes and predictions",
+        run=surprisingly_popular,
+        about="The class that people choose more often than they predict of others; predictions "
+        "are what they expect. Quality: share of votes with it.",
         given=("weights",),
     ),
     "dawid-skene": Aggregator(
@@ -255,7 +285,7 @@ AGGREGATORS: dict[str, Aggregator] = {
 
 
 def aggregate(
-    crowd: CrowdLabels | Votes,
+    crowd: CrowdLabels | Votes | Evidence,
     name: str,
     *,
     rng: np.random.Generator,
@@ -281,7 +311,9 @@ def aggregate(
     check_options(name, options)
     told = {option: options.pop(option) for option in found.given if option in options}
     settings = {**found.options, **options}
-    evidence = _evidence(crowd, name, found, predictions)
+    evidence = crowd if isinstance(crowd, Evidence) else _evidence(crowd, name, found, predictions)
+    if isinstance(crowd, CrowdLabels) and crowd.values is not None:
+        evidence = evidence.with_values(dict(zip(crowd.classes, crowd.values, strict=True)))
     if told.get("weights") is not None:
         evidence = evidence.with_weights(_mapping(name, "weights", told["weights"]))
     if told.get("gold") is not None:
@@ -417,6 +449,7 @@ def _in_callers_order(
             fit.probs[table],
             judgments[items].round(),
             (*evidence.provenance, step),
+            values=None if evidence.values is None else tuple(evidence.values[classes].tolist()),
         ),
         estimand=estimand,
         annotators=names,

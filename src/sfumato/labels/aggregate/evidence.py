@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet, align
@@ -47,6 +48,8 @@ class Evidence:
     weight: NDArray[np.float64]  # (people,), given from outside: 2 counts each vote twice
     provenance: Provenance = ()
     predictions: NDArray[np.float64] | None = None  # (items, classes), a classifier's
+    values: NDArray[np.float64] | None = None
+    """What the classes count, where they are the points of a scale."""
     gold: tuple[Codes, Codes] | None = None
     """Items whose true label is known, and that label."""
 
@@ -137,6 +140,10 @@ class Evidence:
         items, labels = np.array(known, dtype=np.intp).T
         return replace(self, gold=(items, labels))
 
+    def with_values(self, values: Mapping[str, float]) -> "Evidence":
+        """The same evidence on a scale, whose points count ``values`` by class."""
+        return replace(self, values=np.array([values[name] for name in self.classes]))
+
     def with_predictions(self, predictions: LabelSet) -> "Evidence":
         """The same evidence beside a classifier's beliefs about the same items and classes."""
         found = predictions.take(self.items)
@@ -186,6 +193,20 @@ def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
         crowd.provenance,
     )
     return replace(evidence, mass=mass)
+
+
+def evidence_of_counts(
+    items: Sequence[str], classes: Sequence[str], votes: csr_array, provenance: Provenance
+) -> Evidence:
+    """Counted votes in canonical order: every count is the mass of somebody not recorded."""
+    rows, columns = (_names(names, np.ones(len(names), dtype=bool)) for names in (items, classes))
+    held = csr_array(votes[np.argsort(rows.rank)][:, np.argsort(columns.rank)])
+    held.sort_indices()
+    item = np.repeat(np.arange(len(items)), np.diff(held.indptr))
+    nobody = _Names((), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+    who = np.zeros(len(item), dtype=np.intp)
+    evidence = _evidence((rows, nobody, columns), (item, who, held.indices), None, provenance)
+    return replace(evidence, mass=held.data.astype(np.float64))
 
 
 def _entries(

@@ -7,13 +7,18 @@ which never lowers the likelihood.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sfumato.errors import DataError
+from sfumato.judgments.comparisons import TIE, Comparisons
+from sfumato.judgments.judgments import Judgments
+from sfumato.judgments.question import Question
 from sfumato.labels.aggregate.evidence import Codes, sum_by
 
 
@@ -69,6 +74,65 @@ def bradley_terry(
         scores = games.better(scores)
     named = dict(zip(games.items, (scores / scores.sum()).tolist(), strict=True))
     return PairScores(named, tuple(trace), converged, games.remarks())
+
+
+def score_preferences(comparisons: Comparisons, **options: Any) -> PairScores:
+    """Bradley–Terry scores of everything that was compared; a tie is half a win for each side.
+
+    ``options`` are those of ``bradley_terry``.
+
+    >>> from sfumato.judgments.comparisons import COMPARISON_QUESTIONS
+    >>> table = pl.DataFrame({"first": ["a", "a"], "second": ["b", "b"], "preferred": ["tie"] * 2})
+    >>> found = score_preferences(Comparisons(COMPARISON_QUESTIONS["preference"], table))
+    >>> found.scores
+    {'a': 0.5, 'b': 0.5}
+    """
+    table = _preferences(comparisons)
+    tied = table.filter(preferred=TIE)
+    sides = [
+        table.filter(preferred=side).with_columns(winner=pl.col(side), weight=pl.lit(1.0))
+        for side in ("first", "second")
+    ]
+    halves = [
+        tied.with_columns(winner=pl.col(side), weight=pl.lit(0.5)) for side in ("first", "second")
+    ]
+    games = pl.concat([*sides, *halves])
+    columns = (games[name].to_list() for name in ("first", "second", "winner"))
+    return bradley_terry(*columns, weights=games["weight"].to_list(), **options)
+
+
+def preference_judgments(comparisons: Comparisons) -> Judgments:
+    """Preferences as choices about pairs: first, second or tie of items called "a | b".
+
+    Both orders of two items are one pair, whose sides stand in the order of their names.
+
+    >>> from sfumato.judgments.comparisons import COMPARISON_QUESTIONS
+    >>> table = pl.DataFrame({"first": ["b"], "second": ["a"], "preferred": ["first"]})
+    >>> found = preference_judgments(Comparisons(COMPARISON_QUESTIONS["preference"], table))
+    >>> found.table.select("item", "answer").row(0)
+    ('a | b', '"second"')
+    """
+    table = _preferences(comparisons)
+    turned = pl.col("first") > pl.col("second")
+    other = pl.col("preferred").replace({"first": "second", "second": "first"})
+    said = pl.when(turned).then(other).otherwise("preferred")
+    pair = pl.concat_str(
+        pl.min_horizontal("first", "second"), pl.max_horizontal("first", "second"), separator=" | "
+    )
+    kept = ("annotator", "seconds", "order", "view", "note")
+    question = Question("choose-one", comparisons.question.sides, comparisons.question.wording)
+    rows = table.select(*kept, item=pair, answer=pl.format('"{}"', said))
+    return Judgments(
+        question, rows, comparisons.rejected, comparisons.remarks, comparisons.provenance
+    )
+
+
+def _preferences(comparisons: Comparisons) -> pl.DataFrame:
+    if comparisons.kind != "preference":
+        raise DataError(
+            f"These are {comparisons.kind}; preferences say which of two items is better."
+        )
+    return comparisons.table
 
 
 @dataclass(frozen=True, eq=False)

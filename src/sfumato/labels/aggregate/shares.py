@@ -17,6 +17,10 @@ goes to the one that is more *common* over all items (those equally common share
 *random*; or to the *first* by name, as crowd-kit gives weighted votes."""
 
 
+SAME = 1e-9
+"""Shares that differ by less differ by rounding."""
+
+
 def normalise_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each row divided by its sum."""
     return table / table.sum(axis=1, keepdims=True)
@@ -43,6 +47,48 @@ def majority(evidence: Evidence, *, rng: np.random.Generator, ties: str) -> Fit:
 
     def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
         return pick(evidence.table(weight))
+
+    probs = refit(evidence.each_person_once())
+    return Fit(probs, bootstrap(refit, evidence.people), quality=agreement_with(probs, evidence))
+
+
+def median(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
+    """The middle point of the votes; two points share it where the votes divide in halves."""
+    if evidence.values is None:
+        raise DataError(
+            "A median needs the points of a scale, and nobody says in which order these classes "
+            "stand. Read the answers as a rating."
+        )
+    order = np.argsort(evidence.values)
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        share = normalise_rows(evidence.table(weight))[:, order]
+        upto = np.cumsum(share, axis=1)
+        middle = (share > 0) & (upto >= 0.5 - SAME) & (upto - share <= 0.5 + SAME)
+        probs = np.zeros_like(share)
+        probs[:, order] = normalise_rows(middle.astype(np.float64))
+        return probs
+
+    probs = refit(evidence.each_person_once())
+    return Fit(probs, bootstrap(refit, evidence.people), quality=agreement_with(probs, evidence))
+
+
+def surprisingly_popular(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
+    """The class that is chosen more often than people predict, by the largest difference.
+
+    Prelec, Seung and McCoy (2017). ``predictions`` are what people expect others to say.
+    """
+    if evidence.predictions is None:
+        raise DataError(
+            "'surprisingly-popular' needs what people expect others to say: ask for it "
+            "(own-and-others), or give the shares that are expected as predictions."
+        )
+    expected = evidence.predictions
+
+    def refit(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        surprise = normalise_rows(evidence.table(weight)) - expected
+        best = surprise >= surprise.max(axis=1, keepdims=True) - SAME
+        return normalise_rows(best.astype(np.float64))
 
     probs = refit(evidence.each_person_once())
     return Fit(probs, bootstrap(refit, evidence.people), quality=agreement_with(probs, evidence))

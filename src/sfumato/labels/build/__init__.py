@@ -35,6 +35,7 @@ __all__ = [
     "build_classes",
     "build_units",
     "codes",
+    "complete",
 ]
 
 NONE_OF_THESE = "none of these"
@@ -179,15 +180,25 @@ DEFAULT_RECIPE: dict[str, str] = {
 """The recipe that uses all that a question asks for."""
 
 
-def build(
+@dataclass(frozen=True, eq=False)
+class CompletedAnswers:
+    """What a recipe makes of the distinct answers of some judgments."""
+
+    rows: NDArray[np.float64]  # (answers, classes); NaN where an answer states too little
+    classes: tuple[str, ...]
+    steps: Provenance
+    """The last one is the recipe."""
+
+
+def complete(
     judgments: Judgments,
     recipe: str,
     *,
     gamma: float | None = None,
     rule: top_two.Rule | None = None,
     distances: ClassDistances | None = None,
-) -> BuiltLabels:
-    """One distribution for each judgment, by a named recipe.
+) -> CompletedAnswers:
+    """One distribution for each distinct answer, by a named recipe.
 
     ``gamma`` and ``rule`` belong to the top-two recipes, ``distances`` of the classes to the
     semantic ones, which need them; an option that the recipe does not take is an error.
@@ -214,7 +225,20 @@ def build(
     if distances is not None:
         told = distances.provenance
         settings["similarity by"] = distances.origin
-    return _gather(judgments, rows, classes, (*told, Step(f"label {recipe}", settings)))
+    return CompletedAnswers(rows, classes, (*told, Step(f"label {recipe}", settings)))
+
+
+def build(
+    judgments: Judgments,
+    recipe: str,
+    *,
+    gamma: float | None = None,
+    rule: top_two.Rule | None = None,
+    distances: ClassDistances | None = None,
+) -> BuiltLabels:
+    """One distribution for each judgment, by a named recipe; the options are of ``complete``."""
+    done = complete(judgments, recipe, gamma=gamma, rule=rule, distances=distances)
+    return _gather(judgments, done.rows, done.classes, done.steps)
 
 
 def build_classes(judgments: Judgments, recipe: str = EACH_CLASS[0]) -> dict[str, BuiltLabels]:

@@ -12,6 +12,7 @@ from scipy.special import entr, stdtr
 from sfumato.errors import DataError
 from sfumato.frames import is_table, to_frame
 from sfumato.judgments.judgments import Judgments
+from sfumato.labels.agreement import kappa, squared_distances
 from sfumato.labels.build import codes as name_codes
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
@@ -182,31 +183,23 @@ def usual_numbers(panel: Panel, judge: Judge, *, epsilon: float) -> dict[str, fl
     mode = panel.votes().argmax(axis=1)[known]
     table = np.bincount(mode * len(words) + chosen[known], minlength=len(words) ** 2)
     table = table.reshape(len(words), len(words)) / table.sum()
-    numbers = as_numbers(words)
-    squares = None if numbers is None else (numbers[:, None] - numbers) ** 2
+    squares = _squares(panel, words)
     rate, advantage = alternative_annotator(panel, words, chosen, epsilon=epsilon)
     found = (
         float(np.trace(table)),
-        _kappa(table, 1.0 - np.eye(len(words))),
-        None if squares is None else _kappa(table, squares),
+        kappa(table, 1.0 - np.eye(len(words))),
+        None if squares is None else kappa(table, squares),
         rate,
         advantage,
     )
     return dict(zip(USUAL, found, strict=True))
 
 
-def as_numbers(classes: Sequence[str]) -> Values | None:
-    """The classes as numbers, if they are."""
-    try:
-        return np.array([float(name) for name in classes])
-    except ValueError:
+def _squares(panel: Panel, words: Sequence[str]) -> Values | None:
+    """How far apart words are on the scale, squared; None where the question has no scale."""
+    if panel.values is None or len(words) > len(panel.classes):
         return None
-
-
-def _kappa(table: Values, apart: Values) -> float | None:
-    """Cohen's kappa of a table of shares, with weights for how far apart two classes are."""
-    by_chance = float((np.outer(table.sum(axis=1), table.sum(axis=0)) * apart).sum())
-    return 1 - float((table * apart).sum()) / by_chance if by_chance else None
+    return squared_distances(panel.values)
 
 
 def alternative_annotator(
@@ -215,8 +208,8 @@ def alternative_annotator(
     """Winning rate and advantage probability (Calderon, Reichart and Dror, 2025).
 
     Each annotator is left out and compared with the judge: who is nearer to the others, by shared
-    answers, or by squared distance where classes are numbers? The judge wins where it is not worse
-    by ``epsilon`` (one-sided t-test, false discoveries by Benjamini and Yekutieli).
+    answers, or by squared distance where classes are the points of a scale? The judge wins where it
+    is not worse by ``epsilon`` (one-sided t-test, false discoveries by Benjamini and Yekutieli).
     """
     counts = panel.counts
     pairs = (panel.said >= 0) & ((counts > 1) & (chosen >= 0))[:, None]
@@ -224,8 +217,8 @@ def alternative_annotator(
     own, who, judge = panel.said[item, column], panel.who[item, column], chosen[item]
     if not len(item) or (who == NOT_RECORDED).any():
         return None, None
-    numbers = as_numbers(words)
-    apart = 1.0 - np.eye(len(words)) if numbers is None else (numbers[:, None] - numbers) ** 2
+    squares = _squares(panel, words)
+    apart = 1.0 - np.eye(len(words)) if squares is None else squares
     to_all = panel.votes() @ apart[: len(panel.classes)]  # how far each word is from all answers
     person = to_all[item, own]  # nothing from itself
     other = to_all[item, judge] - apart[judge, own]

@@ -1,7 +1,7 @@
 """Turn people's answers into draws: who is evidence, who is to be predicted, who is left out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class Panel:
     annotators: tuple[str, ...]
     said: Codes  # (items, most): the class, -1 where there is nobody
     who: Codes  # (items, most): the annotator, -1 where there is nobody or nobody is known
+    values: tuple[float, ...] | None = None
+    """What the classes count, where the question says that they are the points of a scale."""
 
     @property
     def counts(self) -> Codes:
@@ -44,7 +46,7 @@ class Panel:
     def take(self, rows: NDArray[np.bool_]) -> "Panel":
         """Some of the items."""
         items = tuple(np.array(self.items, dtype=object)[rows])
-        return Panel(items, self.classes, self.annotators, self.said[rows], self.who[rows])
+        return replace(self, items=items, said=self.said[rows], who=self.who[rows])
 
 
 def make_panel(crowd: CrowdLabels) -> Panel:
@@ -64,7 +66,8 @@ def make_panel(crowd: CrowdLabels) -> Panel:
     said, who = np.full(shape, -1), np.full(shape, NOT_RECORDED)
     said[row, column] = votes[order]
     who[row, column] = crowd.annotator[order]
-    return Panel(tuple(sorted(crowd.items)), crowd.classes, crowd.annotators, said, who)
+    items = tuple(sorted(crowd.items))
+    return Panel(items, crowd.classes, crowd.annotators, said, who, crowd.values)
 
 
 def end_of_scale(counts: Codes, most: int) -> int:

@@ -15,9 +15,8 @@ import polars as pl
 from scipy.special import entr
 
 from sfumato.errors import DataError
-from sfumato.frames import to_frame
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.tables import read_frame
+from sfumato.labels.tables import read_pairs
 from sfumato.labels.verbs import label, to_judgments
 from sfumato.labels.worth.judges import (
     EPSILON,
@@ -30,7 +29,7 @@ from sfumato.labels.worth.judges import (
 from sfumato.labels.worth.panel import FEWEST, Panel, draw_people, end_of_scale, make_panel
 from sfumato.labels.worth.predictor import EvidenceSource, Values, floor
 from sfumato.labels.worth.scale import EvidenceMix, Losses, View, fall, lose, people_for
-from sfumato.names import format_count, load_name
+from sfumato.names import find, format_count, load_name
 from sfumato.provenance import Provenance, is_simulated
 from sfumato.scores import IN_MEMORY, Estimate, Estimates, source_text
 from sfumato.stats import Interval, percentile_interval
@@ -107,20 +106,24 @@ class Worth(Tabular):
             self.usual, on="judge", how="left"
         )
 
-    def cost(self, quality: float, *, person: float = 1.0, judge: float = 0.0) -> pl.DataFrame:
+    def cost(
+        self, quality: float, *, person: float = 1.0, judge: float = 0.0, stratum: str = "all"
+    ) -> pl.DataFrame:
         """What it costs per item to know as much as ``quality`` people tell.
 
         ``person`` and ``judge`` are the prices of one answer. The next person is asked about a
         share of the items where a whole one is not needed. Nothing is given where it cannot be
-        reached with the people that were measured.
+        reached with the people that were measured. ``stratum`` is one of the strata or groups.
         """
+        find(dict.fromkeys(self.table["stratum"]), stratum, what="stratum or group")
         if not 0 <= quality <= self.scale:
             raise DataError(f"The scale goes from 0 to {self.scale} people, not to {quality:g}.")
-        curve = fall(self.people["log_loss"].to_numpy())
+        here = self.table.filter(pl.col("stratum") == stratum)
+        curve = fall(here.filter(judge=NOBODY).sort("people")["log_loss"].to_numpy())
         wanted = float(np.interp(quality, np.arange(len(curve)), curve))
         rows = [{"judge": NOBODY, "people": quality, "price": quality * person}]
-        whole = self.table.filter((pl.col("stratum") == "all") & (pl.col("judge") != NOBODY))
-        for (name,), part in whole.group_by("judge", maintain_order=True):
+        judges_here = here.filter(pl.col("judge") != NOBODY)
+        for (name,), part in judges_here.group_by("judge", maintain_order=True):
             mixed = fall(part.sort("people")["log_loss"].to_numpy())
             asked = float(people_for(np.array(wanted), mixed))
             known, judges = np.isfinite(asked), len(self.usual) if name == TOGETHER else 1
@@ -179,6 +182,17 @@ class Worth(Tabular):
         return load_name("sfumato.reporting.worth:report_worth")(self, path)
 
 
+def people_words(row: Mapping[str, Any]) -> str:
+    """A worth as one says it aloud.
+
+    >>> people_words({"worth": 1.37, "capped": False}), people_words({"worth": 2.0, "capped": True})
+    ('1.4 people', 'at least 2 people')
+    """
+    value = f"{row['worth']:g}" if row["capped"] else f"{row['worth']:.1f}"
+    noun = "person" if value in ("1", "1.0") else "people"
+    return f"at least {value} {noun}" if row["capped"] else f"{value} {noun}"
+
+
 def worth_words(row: Mapping[str, Any]) -> str:
     """A worth with its interval in words.
 
@@ -231,10 +245,14 @@ def worth(
     end = end_of_scale(panel.counts, most)
     inside = panel.take(panel.counts > end)
     _check(inside, known, draws=draws, resamples=resamples)
-    views = _views(inside, _pairs(strata, "item"), _pairs(groups, "annotator"))
+    views = _views(inside, read_pairs(strata, "item"), read_pairs(groups, "annotator"))
     order = draw_people(
-        inside, end, rng=np.random.default_rng(seed), draws=draws, clusters=_pairs(clusters, "item")
-    )
+        inside,
+        end,
+        rng=np.random.default_rng(seed),
+        draws=draws,
+        clusters=read_pairs(clusters, "item"),
+    )  # fmt: skip
     sources = [
         judge.source(inside.items, draws=draws, rng=np.random.default_rng([seed, 1]))
         for judge in known
@@ -395,25 +413,6 @@ def _mixes(judges: int, end: int) -> list[EvidenceMix]:
     return found
 
 
-def _pairs(given: object, key: str) -> dict[str, str] | None:
-    """From a dict, or from a file or table with the column ``key`` and one more."""
-    if given is None:
-        return None
-    if isinstance(given, Mapping) and all(isinstance(one, str | int) for one in given.values()):
-        return {str(name): str(value) for name, value in given.items()}
-    frame = (
-        read_frame(Path(given)) if isinstance(given, str | Path) else to_frame(given, what="table")
-    )
-    others = [name for name in frame.columns if name != key]
-    if key not in frame.columns or len(others) != 1:
-        raise DataError(
-            f"A table with the column {key!r} and one more is needed; this one has "
-            f"{', '.join(map(repr, frame.columns))}."
-        )
-    values = frame.select(pl.all().cast(pl.String)).drop_nulls()
-    return dict(zip(values[key], values[others[0]], strict=True))
-
-
 def _views(
     panel: Panel, strata: Mapping[str, str] | None, groups: Mapping[str, str] | None
 ) -> dict[str, View]:
@@ -451,7 +450,7 @@ def _each_person(panel: Panel, *, most: int, draws: int, resamples: int, seed: i
         order = np.argsort(mine | (panel.said < 0), axis=1, kind="stable")[:, :-1]
         said = np.take_along_axis(np.where(mine, -1, panel.said), order, 1)
         who = np.take_along_axis(np.where(mine, -1, panel.who), order, 1)
-        others = Panel(panel.items, panel.classes, panel.annotators, said, who)
+        others = replace(panel, said=said, who=who)
         about = mine.any(axis=1) & (others.counts > 1)
         if about.sum() < EACH:
             continue

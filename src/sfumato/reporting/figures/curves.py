@@ -512,7 +512,7 @@ def histograms(
     name: str = "distribution",
     title: str = "Distribution",
 ) -> Drawing:
-    """A histogram of ``value`` for each ``group``: agreement of annotators, answers an item."""
+    """A histogram of ``value`` for each ``group``: agreement of annotators, answers per item."""
     needed: dict[str, Kind] = {"group": TEXT, "value": NUMBER}
     found = check_columns(table, needed, what="histograms")
     figure = _histograms(found, "group", "value", xlabel, counted=counted)

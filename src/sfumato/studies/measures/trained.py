@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from sfumato.labels.signals import (
 )
 from sfumato.provenance import is_simulated, to_json
 from sfumato.scores import Estimate, metric_words, source_text, with_interval
+from sfumato.stats import student_interval
 from sfumato.studies.data import (
     CLEAN,
     ORIGINAL,
@@ -292,7 +294,7 @@ def _mixes(target: Target) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def history(data: StudyData, predictions: Predictions) -> Findings:
-    """The losses of every training after each epoch."""
+    """The losses of every training after each epoch, and whether its items were memorised."""
     rows = [
         {
             "arm": run.key.arm,
@@ -306,7 +308,34 @@ def history(data: StudyData, predictions: Predictions) -> Findings:
         for run in predictions.done
         for row in run.history
     ]
-    return Findings(tables={"history": pl.DataFrame(rows, infer_schema_length=None)})
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return Findings(list(_memorised(data.study, predictions)), {"history": table})
+
+
+def _memorised(study: Study, predictions: Predictions) -> Iterator[Estimate]:
+    """How well the networks of each arm know, at the end, what they learnt."""
+    for arm, network in product(study.arm_names, study.networks):
+        seeds = predictions.of(arm, network)
+        if not all(run.training for runs in seeds.values() for run in runs):
+            continue
+        for metric in ("training_accuracy", "training_cross_entropy") if seeds else ():
+            means = np.array(
+                [np.mean([run.training[metric] for run in runs]) for runs in seeds.values()]
+            )
+            first = next(iter(seeds.values()))[0]
+            row = Estimate(
+                metric,
+                float(means.mean()),
+                arm=arm,
+                network=network,
+                part=TRAINING,
+                against="own labels",
+                items=len(first.target.items or first.split.train),
+                seeds=tuple(seeds),
+                simulated=first.target.simulated,
+                source=source_text(labels=first.target.mean.provenance),
+            )
+            yield with_interval(row, *student_interval(means), "seeds")
 
 
 def reliability(data: StudyData, predictions: Predictions) -> Findings:

@@ -14,7 +14,7 @@ from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Origin, Section, Table, score_table
 from sfumato.reporting.text import BOTH, condition_words, number, with_ends
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import JudgedClaim, counts_text, found_text
+from sfumato.studies.claims import JudgedClaim, counts_text, found_text, ratio_text
 from sfumato.studies.data import ORIGINAL, PEOPLE, RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.study import Arm, StudyCurve
@@ -37,15 +37,17 @@ def claims(run: RunFolder) -> Section | None:
             "claim": one.claim.sentence,
             "paper": f"{one.claim.printed} ({one.claim.place})".strip(),
             "here (95 %)": found_text(one),
+            "ratio": ratio_text(one),
             "verdict": "; ".join([one.answer, *_elsewhere(one)]),
         }
         for one in run.claims
     ]
     text = (
-        f"{counts_text(one.verdict for one in run.claims if one.claim.kind == 'claim')} Reproduced "
-        "means that the 95 % interval lies on the claimed side; same direction, that only the "
-        "estimate does. Networks and training are smaller than the paper's unless the study ran at "
-        "its size. Intervals do not allow for the number of comparisons."
+        f"{counts_text(one.verdict for one in run.claims if one.claim.kind == 'claim')} The ratio "
+        "is our effect over the printed one, each divided by what its own hard arm loses above the "
+        "floor: reproduced reaches a half, smaller does not; absent holds zero and lies below a "
+        "quarter. Networks and training are smaller than the paper's unless the study ran at its "
+        "size. Intervals do not allow for the number of comparisons."
     )
     notes = tuple(dict.fromkeys(one.claim.note for one in run.claims if one.claim.note))
     table = Table(
@@ -55,7 +57,36 @@ def claims(run: RunFolder) -> Section | None:
         simulated=run.simulated,
         made="annotators" if run.study.worlds is None else "worlds",
     )
-    return Section("Next to the paper", text, (table,))
+    return Section("Next to the paper", text, (table, *_regime(run)))
+
+
+REGIME = ("training_accuracy", "training_cross_entropy", *PAIRED)
+"""Whether a network memorised its items, and how sure it is: where the paper's were."""
+
+
+def _regime(run: RunFolder) -> list[Block]:
+    """Our hard arm beside the paper's: a claim is about networks in its regime."""
+    arms = {one.claim.yardstick for one in run.claims if one.claim.yardstick}
+    printed = {
+        (row["arm"], row["against"], row["metric"]): row["printed"]
+        for row in run.printed
+        if not row["attack"] and row["stratum"] == "all"
+    }
+    rows = [
+        {
+            "arm": one.arm,
+            "network": one.network,
+            "measure": metric_words(one.metric).title,
+            "against": one.against,
+            "here (95 %)": with_ends(one),
+            "paper": printed.get((one.arm, one.against, one.metric), "not printed"),
+        }
+        for one in clean(run.estimates.scores)
+        if one.arm in arms and one.metric in REGIME
+    ]
+    return (
+        [Table("Regime: the hard arm, here and in the paper", pl.DataFrame(rows))] if rows else []
+    )
 
 
 def _elsewhere(one: JudgedClaim) -> list[str]:

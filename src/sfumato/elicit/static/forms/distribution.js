@@ -3,7 +3,8 @@
 // Classes with chips are sent with their share, those marked as definitely not in a list of their
 // own; what nobody spoke of is left out.
 
-import { digit, h, keyHint, keyOf } from "../dom.js";
+import { h, keyHint, keyOf } from "../dom.js";
+import { labelList } from "../labels.js";
 
 const CHIPS = 20;
 const CHIP = 100 / CHIPS;
@@ -79,6 +80,7 @@ export function makeForm({ trial, options, word, changed, say }) {
   }
 
   const rows = classes.map((name, place) => row(name, place));
+  const list = labelList({ trial, word, elements: rows.map(({ line }) => line) });
   const rest = h("output", { class: "rest", role: "status" });
   const chips = h("span", { class: "chips", "aria-hidden": "true" });
   const KEYS = { e: "even", t: "top", i: "no-idea", c: "clear" };
@@ -89,7 +91,8 @@ export function makeForm({ trial, options, word, changed, say }) {
   const element = h(
     "div",
     { class: "answer", role: "group", "aria-label": word("labels") },
-    h("div", { class: "rows" }, ...rows.map(({ line }) => line)),
+    ...list.search,
+    h("div", { class: "rows" }, ...list.items),
     h("div", { class: "remaining" }, h("p", {}, rest, chips), h("div", { class: "helpers" }, ...buttons)),
     marker,
   );
@@ -106,7 +109,8 @@ export function makeForm({ trial, options, word, changed, say }) {
       "data-input": name,
       oninput: () => set(place, Number(bar.value), false),
       onkeydown: (event) => {
-        const step = { ArrowRight: add, ArrowUp: add, ArrowLeft: take, ArrowDown: take }[event.key];
+        const [right, left] = document.dir === "rtl" ? [take, add] : [add, take];
+        const step = { ArrowRight: right, ArrowUp: add, ArrowLeft: left, ArrowDown: take }[event.key];
         if (!step) return;
         event.preventDefault(); // the browser would step from the value before "no idea"
         step(place);
@@ -126,7 +130,7 @@ export function makeForm({ trial, options, word, changed, say }) {
       h(
         "button",
         { type: "button", class: "name", "data-input": name, "aria-label": word("add-to", { name }), onclick: () => add(place) },
-        keyHint(keyOf(place)),
+        h("kbd", { "aria-hidden": "true" }, keyOf(place)),
         h("span", {}, name),
       ),
       small("−", word("less"), () => take(place)),
@@ -181,6 +185,8 @@ export function makeForm({ trial, options, word, changed, say }) {
       paint();
     },
     key(event) {
+      const taken = list.key(event);
+      if (taken !== null) return taken;
       const pressed = event.key.toLowerCase();
       if (pressed === "x" || (marking && pressed === "escape")) {
         marking = !marking;
@@ -191,7 +197,7 @@ export function makeForm({ trial, options, word, changed, say }) {
         doWithRest(KEYS[pressed]);
         return true;
       }
-      const place = digit(event, classes.length);
+      const place = list.place(event);
       if (place < 0) return false;
       if (marking) {
         marking = false;

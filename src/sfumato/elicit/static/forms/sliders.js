@@ -1,6 +1,7 @@
 // One slider a class, from not at all to completely matching (S1-01); with `subset` only some.
 
-import { digit, h, keyOf } from "../dom.js";
+import { h, keyOf } from "../dom.js";
+import { labelList } from "../labels.js";
 import { shortNumber, slider } from "../slider.js";
 
 export function makeForm({ trial, options, word }) {
@@ -11,6 +12,7 @@ export function makeForm({ trial, options, word }) {
   const sliders = classes.map((name, place) =>
     slider({ name, label: name, key: keyOf(place), max: scale, start: 0, say: shortNumber }),
   );
+  const list = labelList({ trial, classes, word, elements: sliders.map(({ row }) => row), letters: true });
   const element = h(
     "div",
     { class: "answer", role: "group", "aria-label": word("labels"), oninput: () => (moved = true) },
@@ -20,7 +22,8 @@ export function makeForm({ trial, options, word }) {
       h("span", {}, `0 ${word("not-matching")}`),
       h("span", {}, `${word("matching")} ${shortNumber(scale)}`),
     ),
-    ...sliders.map(({ row }) => row),
+    ...list.search,
+    ...list.items,
   );
   return {
     element,
@@ -38,7 +41,9 @@ export function makeForm({ trial, options, word }) {
       classes.forEach((name, place) => sliders[place].set(draft[name] ?? 0));
     },
     key(event) {
-      const place = digit(event, classes.length);
+      const taken = list.key(event);
+      if (taken !== null) return taken;
+      const place = list.place(event);
       if (place < 0) return false;
       sliders[place].input.focus();
       return true;

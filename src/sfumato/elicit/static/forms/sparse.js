@@ -1,27 +1,20 @@
 // Sliders for the few most relevant classes, which the person picks (S1-06).
 
-import { digit, h, keyHint, keyOf } from "../dom.js";
+import { h } from "../dom.js";
+import { pickButtons } from "../labels.js";
 import { shortNumber, slider } from "../slider.js";
 
 export function makeForm({ trial, options, word, changed, say }) {
-  const { classes } = trial;
   const scale = options.scale ?? 1;
   const most = options.count ?? 2;
   const picked = new Map(); // class to slider, in the order of picking
   const chosen = h("div", { class: "chosen" });
-  const buttons = classes.map((name, place) =>
-    h(
-      "button",
-      { type: "button", class: "choice", "data-input": name, "aria-pressed": "false", onclick: () => toggle(name) },
-      keyHint(keyOf(place)),
-      h("span", {}, name),
-    ),
-  );
+  const picker = pickButtons({ trial, word, toggled: (name) => toggle(name) });
   const element = h(
     "div",
     { class: "answer" },
     h("p", { class: "remark" }, word("pick", { count: most })),
-    h("div", { class: "many", role: "group", "aria-label": word("labels") }, ...buttons),
+    picker.area(),
     h("div", { class: "matching", role: "group", "aria-label": word("matching-of") }, chosen),
   );
 
@@ -43,7 +36,7 @@ export function makeForm({ trial, options, word, changed, say }) {
     say("");
     changed(name);
     chosen.replaceChildren(...[...picked.values()].map(({ row }) => row));
-    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(picked.has(classes[place]))));
+    picker.mark((other) => picked.has(other));
     return picked.get(name)?.input.focus();
   }
 
@@ -61,11 +54,6 @@ export function makeForm({ trial, options, word, changed, say }) {
     fill(draft) {
       for (const [name, value] of Object.entries(draft)) toggle(name, value);
     },
-    key(event) {
-      const place = digit(event, classes.length);
-      if (place < 0 || event.repeat) return false;
-      toggle(classes[place]);
-      return true;
-    },
+    key: (event) => picker.key(event) ?? false,
   };
 }

@@ -3,7 +3,8 @@
 // In the mode "faithful" what is typed is sent as it was typed. In "guarded" a contradiction is
 // pointed out as soon as it is there, and nothing is sent before it is gone.
 
-import { digit, h, keyHint, keyOf } from "../dom.js";
+import { h, keyHint, keyOf } from "../dom.js";
+import { labelList } from "../labels.js";
 import { t } from "../texts.js";
 
 export function makeForm({ trial, options, word, prompts, changed, say, submit }) {
@@ -17,10 +18,14 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
       "label",
       { class: "option" },
       h("input", { type: kind, name, value, "data-input": name }),
-      keyHint(key),
+      h("kbd", { "aria-hidden": "true" }, key),
       h("span", {}, label),
     );
   const options_of = (kind, name) => classes.map((label, place) => option(kind, name, place, label, keyOf(place)));
+  const choices = { first: options_of("radio", "first"), second: options_of("radio", "second"), ruled_out: options_of("checkbox", "ruled_out") };
+  // One search for the three columns: what is hidden in one is hidden in all.
+  const together = classes.map((_, place) => new Together(Object.values(choices).map((column) => column[place])));
+  const list = labelList({ trial: { ...trial, question: { groups: {} } }, elements: together, word, choose: (name) => pickHere(name) });
   // The whole question where there is room, a short one and the whole as caption where not.
   const asked = (name) => [h("span", { class: "short" }, t(`short-${name}`)), h("span", { class: "long" }, word(name))];
   const percent = (name) =>
@@ -39,17 +44,17 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     h("div", { class: `column ${name}` }, h("fieldset", { "data-field": name }, h("legend", {}, ...asked(name)), ...inputs), box ?? "");
 
   const columns = {
-    first: column("first", options_of("radio", "first"), percent("first_percent")),
+    first: column("first", choices.first, percent("first_percent")),
     second: column(
       "second",
-      [...options_of("radio", "second"), option("radio", "second", "none", word("no-alternative"), "N")],
+      [...choices.second, option("radio", "second", "none", word("no-alternative"), "N")],
       percent("second_percent"),
     ),
-    ruled_out: column("ruled_out", options_of("checkbox", "ruled_out")),
+    ruled_out: column("ruled_out", choices.ruled_out),
   };
   // A paper's whole questions need more room than our short words.
   const kind = prompts.first ? "answer long-words" : "answer";
-  const element = h("form", { class: kind, onsubmit: (event) => event.preventDefault() }, caption, ...Object.values(columns));
+  const element = h("form", { class: kind, onsubmit: (event) => event.preventDefault() }, caption, ...list.search, ...Object.values(columns));
   const inputs = (name) => [...element.querySelectorAll(`input[name="${name}"]`)];
   const box = (name) => inputs(name)[0];
 
@@ -62,6 +67,7 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     caption.textContent = word(name);
   }
   element.addEventListener("focusin", ({ target }) => {
+    if (!target.name) return; // the search box
     goTo(target.name.replace("_percent", ""));
     explain(target.name);
   });
@@ -101,6 +107,11 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     input.click(); // so that listeners hear of it
   }
 
+  function pickHere(name) {
+    pick(current, classes.indexOf(name));
+    if (current !== "ruled_out") box(`${current}_percent`).focus();
+  }
+
   return {
     element,
     read,
@@ -115,6 +126,8 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
     },
     // Number, percent, Enter; number, percent, Enter; numbers; Enter.
     key(event, typing) {
+      const taken = typing && event.target.name ? null : list.key(event);
+      if (taken !== null) return taken;
       if (event.key === "Enter" && typing) {
         const next = event.target.name === "first_percent" ? "second" : "ruled_out";
         inputs(next)[0].focus();
@@ -126,16 +139,28 @@ export function makeForm({ trial, options, word, prompts, changed, say, submit }
         inputs("ruled_out")[0].focus();
         return true;
       }
-      const place = digit(event, classes.length);
+      const place = list.place(event);
       if (place < 0) return false;
-      pick(current, place);
-      if (current !== "ruled_out") box(`${current}_percent`).focus();
+      pickHere(classes[place]);
       return true;
     },
   };
 
   function sentence([name]) {
     return t(`fault-${name}`, { scale });
+  }
+}
+
+class Together {
+  constructor(elements) {
+    this.elements = elements;
+  }
+  set hidden(isHidden) {
+    for (const element of this.elements) element.hidden = isHidden;
+  }
+  querySelector(selector) {
+    const found = this.elements.map((element) => element.querySelector(selector));
+    return { replaceChildren: (...texts) => found.forEach((one) => one.replaceChildren(...texts)) };
   }
 }
 

@@ -1,18 +1,18 @@
-// Which of two images is closer to a third: a click on it, or an arrow key, is the answer (S1-04).
+// Which of two images is closer to a third, or better: a click on it, or an arrow key (S1-04).
 
 import { h, keyHint } from "../dom.js";
 
-const SIDES = ["first", "second"];
-const KEYS = { ArrowLeft: 0, ArrowRight: 1 };
+const SIDES = ["first", "second", "tie"];
+const KEYS = { ArrowLeft: 0, ArrowRight: 1, ArrowDown: 2, "=": 2 };
 
-export function makeForm({ pictures, word, changed, submit }) {
-  let closer = null;
-  const [item, ...two] = pictures;
-  item.alt = word("image-above");
-  const buttons = two.map((picture, place) => {
-    picture.alt = word(place === 0 ? "left" : "right");
-    picture.removeAttribute("tabindex"); // the button has the focus
-    return h(
+export function makeForm({ trial, pictures, options, word, changed, submit }) {
+  const field = trial.question.form === "preference" ? "preferred" : "closer";
+  let said = null;
+  const two = pictures.slice(-2);
+  const above = pictures.slice(0, -2);
+  for (const item of above) item.alt = word("image-above");
+  const button = (place, ...content) =>
+    h(
       "button",
       {
         type: "button",
@@ -21,19 +21,24 @@ export function makeForm({ pictures, word, changed, submit }) {
         "data-input": SIDES[place],
         onclick: (event) => event.detail > 1 || choose(place),
       },
-      picture,
-      keyHint(place === 0 ? "←" : "→"),
+      ...content,
+      keyHint(["←", "→", "↓"][place]),
     );
+  const buttons = two.map((picture, place) => {
+    picture.alt = word(place === 0 ? "left" : "right");
+    picture.removeAttribute("tabindex"); // the button has the focus
+    return button(place, picture);
   });
+  const tie = field === "preferred" && (options.tie ?? true) ? [button(2, h("span", {}, word("tie")))] : [];
 
   function choose(place) {
-    closer = SIDES[place];
+    said = SIDES[place];
     mark();
-    changed(closer);
+    changed(said);
     submit();
   }
   function mark() {
-    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(SIDES[place] === closer)));
+    [...buttons, ...tie].forEach((one, place) => one.setAttribute("aria-pressed", String(SIDES[place] === said)));
   }
 
   return {
@@ -41,19 +46,21 @@ export function makeForm({ pictures, word, changed, submit }) {
     oneClick: true,
     element: h(
       "div",
-      { class: "answer" },
-      h("div", { class: "images" }, item),
-      h("div", { class: "two", role: "group", "aria-label": word("closer") }, ...buttons),
+      { class: above.length ? "answer" : "answer only-two" },
+      above.length ? h("div", { class: "images" }, ...above) : "",
+      h("div", { class: "two", role: "group", "aria-label": word(field) }, ...buttons),
+      ...tie,
     ),
-    read: () => (closer === null ? { problem: word("choose-first") } : { answer: { closer } }),
+    read: () => (said === null ? { problem: word("choose-first") } : { answer: { [field]: said } }),
     fill(draft) {
-      closer = draft.closer;
+      said = draft[field];
       mark();
     },
     key(event) {
-      if (!Object.hasOwn(KEYS, event.key) || event.repeat) return false;
-      buttons[KEYS[event.key]].focus();
-      choose(KEYS[event.key]);
+      const place = KEYS[event.key];
+      if (place === undefined || event.repeat || !([...buttons, ...tie][place])) return false;
+      [...buttons, ...tie][place].focus();
+      choose(place);
       return true;
     },
   };

@@ -1,0 +1,3 @@
+// Yes, no or unsure for every class on its own; several may apply, or none.
+
+export { makeForm } from "./yes-no-unsure.js";

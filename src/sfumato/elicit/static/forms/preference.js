@@ -1,0 +1,3 @@
+// Which of two is better, or a tie.
+
+export { makeForm } from "./triplets.js";
