@@ -19,8 +19,10 @@ from sfumato.elicit.session.answers import CheckedAnswer, check_answer, swap_sid
 from sfumato.elicit.session.assign import expire as expire  # "as": all commands can be had here
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.entry import enter as enter
+from sfumato.elicit.session.people import announce as announce
 from sfumato.elicit.session.people import close as close
 from sfumato.elicit.session.people import exclude as exclude
+from sfumato.elicit.session.people import halt as halt
 from sfumato.elicit.session.people import include as include
 from sfumato.elicit.session.people import pause as pause
 from sfumato.elicit.session.people import reopen as reopen
@@ -204,6 +206,8 @@ def _take_comprehension(
     wrong = _wrong(welcome, given.answers)
     if not wrong:
         enter_stage(collection, sitting, "trials", now=now)
+    elif not welcome.comprehension_tries:  # the instructions come again, until it is understood
+        enter_stage(collection, sitting, "instructions", now=now)
     elif sitting.comprehension_tries >= welcome.comprehension_tries:
         sitting.stage, sitting.ended = "done", "screened-out"
         sitting.completion_code = collection.study.recruiting.screened_out_code
