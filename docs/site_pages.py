@@ -253,7 +253,7 @@ def example_pages() -> Iterator[tuple[str, str]]:
         yield f"examples/{path.stem}.md", body
         rows.append((f"[{path.name}]({path.stem}.md)", about))
     intro = (
-        "# Examples and notebooks\n\nThey are in the folder `examples`, and run in the tests.\n\n"
+        "# Examples\n\nScripts and notebooks of the folder `examples`, all run in the tests.\n\n"
     )
     yield "examples/index.md", f"{intro}{table('file|what', iter(rows))}\n"
 
@@ -347,10 +347,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         page.meta["hide"] = WIDE[uri]
     if uri.startswith("results/") and uri != "results/README.md":
         page.meta["search"] = {"exclude": True}  # the claims are all on one page
-    elif uri.startswith(("start", "guides/", "concepts/", "soft-targets", "walkthrough")):
+    elif uri.startswith(("start", "guides/", "concepts/")):
         page.meta["search"] = {"boost": 2}
-    elif uri == "examples/index.md":
-        page.meta["search"] = {"boost": 0.3}  # a list of names, found by "not" for its notebooks
     if uri == "formulas.md":
         return re.sub(
             rf"^\| ({CODE.pattern}) \|",

@@ -104,6 +104,7 @@ def divergences(
         for name, one in AGGREGATORS.items()
         if one.reads in ("votes", "votes and perhaps predictions")
         and (named or not one.needs_names)
+        and not one.needs_scale
     }
     if model is not None:
         ways[WITH_MODEL] = model.take(people.items)
@@ -168,7 +169,7 @@ def forms_worth(data: StudyData, predictions: Predictions) -> Findings:
         table = _forms_table(measured, judged.seconds)
         tables.append(table.insert_column(0, pl.lit(name).alias("set")))
         rows += _forms_rows(name, measured, table, judged, data.study.seed)
-    return Findings(rows, {"forms": pl.concat(tables)})
+    return Findings(rows, {"forms": pl.concat(tables)} if tables else {})
 
 
 def _measure_forms(judged: JudgedSet, data: StudyData) -> Measured:
