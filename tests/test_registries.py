@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 import torch
 
+from sfumato.cli.elicit import DOUBTS
 from sfumato.cli.help import CHOICES
 from sfumato.data import registry as data_registry
 from sfumato.data.decode import DECODERS, SUBSETS
@@ -87,6 +88,7 @@ from sfumato.planning import annotators as planned_annotators
 from sfumato.planning.annotators import expected_error_of_votes
 from sfumato.planning.cost import UTILITIES, utility_named
 from sfumato.planning.information import FORMS, NOISE, information, noisy
+from sfumato.planning.power import BETWEEN
 from sfumato.planning.worlds import LABELS as WORLD_LABELS
 from sfumato.planning.worlds import draw_world, scores_of
 from sfumato.provenance import Step, is_simulated
@@ -897,6 +899,8 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "people in files": (simulate_room._READERS, "only our own files of people hold them"),
     "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
     "scores of sets": (SCORES, "the page and the help of `cover` tell both"),
+    "sides of a comparison": (BETWEEN, "the help of `plan --between` tells both"),
+    "kinds of doubt": (DOUBTS, "the help of `elicit choose --doubt` tells both"),
     "subsets": (SUBSETS, "parts of the page of one dataset, which tells them"),
 }
 """Tables that ``find`` reads although nobody types their names, with the reason."""

@@ -29,6 +29,8 @@ def people(data: StudyData, predictions: Predictions) -> Findings:
 
     Offsets were fitted to the answers about the items that were learnt.
     """
+    if not predictions.runs:
+        return Findings()
     crowd = data.crowds[PEOPLE]
     if crowd.votes is None:
         raise DataError(
