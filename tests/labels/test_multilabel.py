@@ -1,6 +1,8 @@
 """Labels of each class on its own: made, kept, checked and scored; and scales in files."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +158,20 @@ def test_a_scale_survives_its_file_and_decides_how_labels_are_compared(
     assert label_distance(bare, far).tolist() == [1, 1]
     metrics = {row.metric for row in evaluate(again, {"far": far}, draws=20, strata=())}
     assert {"wasserstein", "wasserstein_of_mean", "mean_error"} <= metrics
+
+
+def test_the_command_line_labels_checks_and_scores_them(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text('{"kind": "multi-label", "classes": ["cat", "dog"]}')
+    table = {"item": ["a", "a", "b"], "annotator": list("xyx")}
+    said = ['["cat"]', '["cat", "dog"]', "[]"]
+    pl.DataFrame({**table, "answer": said}).write_csv(tmp_path / "m.csv")
+    labels = str(tmp_path / "labels.csv")
+
+    def run(*words: str) -> int:
+        return subprocess.run([sys.executable, "-m", "sfumato", *words], check=False).returncode
+
+    asked = ("--question", str(tmp_path / "q.json"))
+    assert run("label", str(tmp_path / "m.csv"), *asked, "-o", labels) == 0
+    assert pl.read_csv(labels).rows() == [("a", 1.0, 0.5), ("b", 0.0, 0.0)]
+    assert run("check", labels) == 0
+    assert run("evaluate", "--labels", labels, "--predictions", f"ours={labels}", "--json") == 0

@@ -22,7 +22,7 @@ from sfumato.studies.study import (
 )
 
 SHIPPED = shipped_names()
-ONE_SIZE = {"digits", "digits-table", "lewidi-2023"}
+ONE_SIZE = {"digits", "digits-table", "lewidi-2023", "lewidi-2025", "lewidi-2025-nli"}
 SIZES: tuple[Size, ...] = ("cpu", "paper")
 BOTH_SIZES = [(name, size) for name in SHIPPED if name not in ONE_SIZE for size in SIZES]
 TRAINING = [name for name in SHIPPED if read_study(name).networks]

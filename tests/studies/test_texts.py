@@ -1,5 +1,6 @@
 """Studies of texts: encoders see only what is learnt, sets are learnt on their own."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from sfumato.errors import DataError
 from sfumato.learn.model import Model
 from sfumato.studies import trainings
 from sfumato.studies.cell import TextExamples
+from sfumato.studies.claims import read_claims
 from sfumato.studies.run import run_study
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import Study, read_study
@@ -154,6 +156,9 @@ def test_lewidi_reaches_the_baselines(data_folder: Path, tmp_path: Path) -> None
     assert {name: round(losses[name], 3) <= loss for name, loss in wanted.items()} == dict.fromkeys(
         wanted, True
     )
+    single = {one.part: one.value for one in run.estimates.filter(metric="person_log_loss")}
+    assert all(single[part] < losses[part] - 0.005 for part in wanted)  # people do differ
+    assert single["HS-Brexit"] <= 0.292
     floors = {
         one.part: one.value for one in run.estimates.filter(metric="entropy_floor", stratum="all")
     }
@@ -161,3 +166,48 @@ def test_lewidi_reaches_the_baselines(data_folder: Path, tmp_path: Path) -> None
     constants = {one.part: one.value for one in run.estimates.filter(metric="constant_predictor")}
     assert constants["HS-Brexit"] == pytest.approx(0.388, abs=1e-3)
     assert constants["ConvAbuse"] == pytest.approx(0.453, abs=1e-3)
+
+
+def test_a_scale_and_several_labels_of_lewidi_2025(data_folder: Path) -> None:
+    data = load_data(read_study("lewidi-2025"), data_folder)
+    (split,) = splits_of(data, 0)
+    assert (len(split.train), len(split.test)) == (450, 50)
+    assert data.people.values == tuple(range(-5, 6)) == data.crowds["people"].values
+    with np.errstate(all="raise"):
+        assert np.allclose(data.people.probs * 4, np.rint(data.people.probs * 4))  # four people
+
+    data = load_data(read_study("lewidi-2025-nli"), data_folder)
+    assert data.people.classes == ("no", "yes")
+    published = json.loads(
+        (data_folder / "lewidi/2025/VariErrNLI/VariErrNLI_test.json").read_text(encoding="utf-8")
+    )
+    for number, record in published.items():
+        for name, shares in record["soft_label"].items():
+            yes = data.people[f"VariErrNLI {name}/test-{number}"]["yes"]
+            assert yes == pytest.approx(shares["1"], abs=0.01)
+
+
+def test_synthetic_labels_of_chaosnli_are_of_the_same_pairs(data_folder: Path) -> None:
+    data = load_data(read_study("chaosnli-audit"), data_folder)
+    assert len(data.people) == 3083 == len(data.labels["roberta-base"])
+    assert data.people.items == data.labels["roberta-base"].items
+    assert any("30 of 3,113 pairs are left out" in note for note in data.missing)
+    assert len(read_claims("chaosnli-audit")) > 30
+
+
+@pytest.mark.check
+def test_lewidi_2025_reaches_the_baselines(data_folder: Path, tmp_path: Path) -> None:
+    from sfumato.studies.run import Runner
+
+    changes = {"seeds": 1, "networks": ["sentences linear"]}
+    study = read_study("lewidi-2025", changes=changes)
+    study = study.model_copy(update={"arms": study.arms[1:2], "controls": ()})
+    run = run_study(study, tmp_path / "run", Runner(data=data_folder))
+    found = {
+        (one.metric, one.arm): one.value
+        for one in run.estimates.filter(stratum="all")
+        if one.metric in ("normalised_distance", "wasserstein")
+    }
+    assert found["normalised_distance", "soft"] <= 0.202
+    assert found["wasserstein", "soft"] <= 2.26
+    assert found["wasserstein", "constant predictor"] > 3

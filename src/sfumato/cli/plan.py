@@ -111,10 +111,7 @@ def plan(
     as_json: given.AsJson = False,
 ) -> None:
     """Which labels to collect for so many items and classes, at what cost."""
-    from sfumato.labels.tables import read_pairs
-    from sfumato.names import find
     from sfumato.planning import plans
-    from sfumato.planning.power import BETWEEN
 
     refuse_filled(output, "plan.json", "plan.html", overwrite=overwrite)
     if output is not None:
@@ -139,10 +136,10 @@ def plan(
             utility=utility,
             known=known,
             effect=effect,
-            between=find(BETWEEN, between, what="side to compare"),
+            between=between,
             outcome=outcome,
             new_people=new_people,
-            clusters=None if clusters is None else read_pairs(clusters, "item"),
+            clusters=clusters,
             worth=_numbers(worth or [], "--worth"),
             alpha=alpha,
             power=power,

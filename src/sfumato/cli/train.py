@@ -59,6 +59,12 @@ Patience = Annotated[
 Presentation = Annotated[
     str, typer.Option("--presentation", help="What is shown: fixed, sampled, one-annotator.")
 ]
+LearnPeople = Annotated[
+    bool, typer.Option("--people", help="Learn each annotator too; labels per annotator.")
+]
+PredictPeople = Annotated[
+    bool, typer.Option("--people", help="What each annotator would answer, one row per person.")
+]
 PictureSize = Annotated[
     int | None, typer.Option("--size", min=1, help="Height and width to resize pictures to.")
 ]
@@ -91,6 +97,7 @@ def train(
     validation: Validation = None,
     patience: Patience = 10,
     presentation: Presentation = "fixed",
+    people: LearnPeople = False,
     size: PictureSize = None,
     item: IdColumn = None,
     columns: Columns = None,
@@ -123,6 +130,7 @@ def train(
             validation=validation,
             patience=patience,
             presentation=presentation.replace("-", " "),
+            people=people,
             seed=seed,
             device=device,
             progress=advance,
@@ -137,6 +145,7 @@ def predict(
     model: ModelPath,
     items: Source,
     output: PredictionsOutput,
+    people: PredictPeople = False,
     item: IdColumn = None,
     device: Device = "auto",
     overwrite: given.Overwrite = False,
@@ -144,13 +153,17 @@ def predict(
 ) -> None:
     """What a trained model believes about items."""
     from sfumato.labels.files import SUFFIXES, write_labels
+    from sfumato.labels.labelset import CrowdLabels, LabelSet
     from sfumato.learn.model import Model
 
     require_packages("Predicting", "torch", "safetensors")
     check_output(output, SUFFIXES, what="Predictions are", overwrite=overwrite)
     opened = Model.load(model)
     shown = opened.read_items(items, item=item)
-    beliefs = opened.predict(shown, device=device)
+    if people:
+        beliefs: LabelSet | CrowdLabels = opened.predict_people(shown, device=device)
+    else:
+        beliefs = opened.predict(shown, device=device)
     write_labels(beliefs, output)
     for remark in shown.remarks:
         notify(remark)
@@ -158,8 +171,9 @@ def predict(
         "predictions": str(output),
         "model": str(model),
         "network": opened.network,
-        "items": len(beliefs),
+        "items": len(shown),
         "classes": list(beliefs.classes),
+        **({"people": len(beliefs.annotators)} if isinstance(beliefs, CrowdLabels) else {}),
     }
     print_result(found, as_json, _print_predicted)
 
@@ -200,4 +214,7 @@ def _print_trained(found: dict[str, Any]) -> None:
 
 def _print_predicted(found: dict[str, Any]) -> None:
     count = format_count(found["items"], "item")
-    print_line(f"Wrote what {found['network']} believes about {count} to {found['predictions']}.")
+    what = f"what {found['network']} believes about {count}"
+    if "people" in found:
+        what = f"what {format_count(found['people'], 'annotator')} would answer about {count}"
+    print_line(f"Wrote {what} to {found['predictions']}.")

@@ -90,18 +90,34 @@ def score_people(
             "Only single answers can be predicted or missed, and some of these are distributions. "
             "Take each person's top choice first (the recipe 'votes')."
         )
-    asked = metrics or [
-        name for name in PERSON_METRICS if answers.values or name != "normalised_distance"
-    ]
+    asked = metrics or person_metrics(answers)
     for name in asked:
         find(PERSON_METRICS, name, what="metric of single answers")
     arms = {**predictions, WITHOUT_NAMES: answers.mean()}
     found = []
     for arm, model in arms.items():
-        expected = _expected(arm, answers, model)
-        trial = _trial(answers, said, expected, asked, by_person, model)
+        trial = person_trial(arm, answers, model, asked, by_person=by_person)
         found += score_arm(ArmTrials(arm, {0: [trial]}), rng=rng, draws=draws)
     return [replace(row, seeds=()) for row in found]
+
+
+def person_metrics(answers: CrowdLabels) -> list[str]:
+    """The metrics that these answers have: the distance needs a scale."""
+    return [name for name in PERSON_METRICS if answers.values or name != "normalised_distance"]
+
+
+def person_trial(
+    arm: str,
+    answers: CrowdLabels,
+    model: LabelSet | CrowdLabels,
+    metrics: Sequence[str],
+    *,
+    by_person: bool = False,
+) -> Trial:
+    """What one model expected of these answers, which are single choices."""
+    said = answers.votes
+    assert said is not None
+    return _trial(answers, said, _expected(arm, answers, model), metrics, by_person, model)
 
 
 def _expected(arm: str, answers: CrowdLabels, model: LabelSet | CrowdLabels) -> Rows:

@@ -200,6 +200,8 @@ def count_votes(
     the items and classes.
     """
     recipe = settings.recipe or DEFAULT_RECIPE[judgments.question.kind]
+    if recipe in EACH_CLASS:
+        return None
     kept, ledger = apply_rules(judgments, settings.exclude)
     classes = judgments.question.classes
     distances = choose_distances(

@@ -38,6 +38,7 @@ from sfumato.labels.files import load_labels, read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.verbs import label
 from sfumato.learn.encoders import encoder_from, make_encoder
+from sfumato.learn.people import PersonOffsets, fit_offsets
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, from_json, to_json
 
@@ -100,6 +101,8 @@ class Model:
     """Height and width that pictures are brought to when they are read from files."""
     encoder: Encoder | None = None
     """What turns texts or images into the vectors that the network reads."""
+    people: PersonOffsets | None = None
+    """How annotators differ, where the model learnt to predict each of them."""
     recipe: Mapping[str, Setting] = field(default_factory=dict)
     """How it was trained."""
     history: tuple[Mapping[str, float], ...] = ()
@@ -141,7 +144,9 @@ class Model:
     def _summary(self) -> str:
         learnt = f", trained on {self.trained_on:,} items" if self.trained_on else ""
         left = f"; {' '.join(self.remarks)}" if self.remarks else ""
-        return f"Model: {self.network}, {len(self.classes)} classes, {self._reads}{learnt}{left}"
+        knows = "" if self.people is None else f", knows {len(self.people.annotators):,} people"
+        about = f"{self.network}, {len(self.classes)} classes, {self._reads}"
+        return f"Model: {about}{learnt}{knows}{left}"
 
     @property
     def _reads(self) -> str:
@@ -191,6 +196,26 @@ class Model:
             "count": len(shown),
         }
         return replace(beliefs, provenance=(*self.provenance, Step("predict", about)))
+
+    def predict_people(
+        self,
+        items: object,
+        people: Sequence[Id] | CrowdLabels | None = None,
+        *,
+        device: str = "auto",
+    ) -> CrowdLabels:
+        """What each annotator would answer about each item: one row per item and person.
+
+        ``people`` are all annotators that were learnt, unless told otherwise; answers
+        (``CrowdLabels``) stand for their own items and people. Somebody unknown answers as the
+        average does. Needs a model that was trained with ``people=True``.
+        """
+        if self.people is None:
+            raise DataError(
+                "The model did not learn to tell people apart; train it with people and answers "
+                "that name their annotators."
+            )
+        return self.people.predict(self.predict(items, device=device), people)
 
     def read_items(self, source: object, *, item: str | None = None) -> Items:
         """Items as the model needs them: pictures in its size, of a table its columns or fields.
@@ -246,6 +271,9 @@ class Model:
                     **{name: told[name] for name in _TOLD if name in told},
                     "weights": stored,
                     "encoder": encoder_from(told["encoder"]) if "encoder" in told else None,
+                    "people": PersonOffsets.of_settings(told["people"], told["classes"])
+                    if "people" in told
+                    else None,
                     "provenance": from_json(told["provenance"]),
                 }
             )
@@ -300,6 +328,7 @@ class Model:
             "naming": self.naming,
             "size": None if self.size is None else list(self.size),
             **({} if self.encoder is None else {"encoder": self.encoder.settings()}),
+            **({} if self.people is None else {"people": self.people.settings()}),
         }
 
     def _told(self) -> dict[str, Any]:
@@ -384,6 +413,7 @@ def train(
     validation: float | Sequence[Id] | None = None,
     patience: int | None = 10,
     presentation: str = "fixed",
+    people: bool = False,
     seed: int = 0,
     device: str = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -405,7 +435,8 @@ def train(
     their ids, or 0 for none; left out, it is a tenth of 100 items or more. Training stops after
     ``patience`` epochs without a better validation loss, and the best epoch's weights are kept.
     ``presentation`` is what is shown each epoch: the same distribution ("fixed"), a label drawn
-    from it ("sampled"), or the answer of "one annotator".
+    from it ("sampled"), or the answer of "one annotator". With ``people`` each annotator gets an
+    offset on top (``Model.predict_people``); the labels must then name annotators.
 
     The same ``seed`` gives the same model on the same kind of ``device`` ("auto": a GPU if there
     is one). ``progress`` is called with the epochs done and their number.
@@ -424,13 +455,12 @@ def train(
     changes = _changes(augment)
     _require_numbers(seed, patience)
     loaded = load_items(items)
-    known, remarks = _labels(labels, shown)
+    known, remarks = _labels(labels, single=people or shown == "one annotator")
     joined = join_labels(loaded, _labelled(known))
     learnt, chosen, notes = _parts(joined.items, known, validation, seed)
     joined = replace(joined, items=_encoded(joined.items, encoder, learnt))
     network = _suitable_network(joined.items, network)
-    if changes and joined.items.kind != "images":
-        raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
+    _refuse_changes(changes, joined.items)
     rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
     recipe = Recipe(
         network=network,
@@ -445,9 +475,15 @@ def train(
         seed=seed,
     )
     trained = _fit(recipe, joined.items, known, learnt, chosen, shown, place, progress)
-    return _finished(
-        trained, recipe, joined, known, shown, (len(learnt), len(chosen)), (*remarks, *notes)
-    )
+    sizes, said = (len(learnt), len(chosen)), (*remarks, *notes)
+    model = _finished(trained, recipe, joined, known, shown, sizes, said)
+    return _with_people(model, joined.items, known, device) if people else model
+
+
+def _with_people(model: Model, items: Items, labels: LabelSet | CrowdLabels, device: str) -> Model:
+    """The model with an offset for everybody who answered about these items."""
+    assert isinstance(labels, CrowdLabels)
+    return replace(model, people=fit_offsets(model.predict(items, device=device), labels))
 
 
 def _option(name: str, options: Any, what: str) -> Any:
@@ -460,6 +496,11 @@ def _changes(augment: str | Sequence[str]) -> "tuple[Augmentation, ...]":
 
     names = (augment,) if isinstance(augment, str) else augment
     return tuple(_option(name, Augmentation, "augmentation") for name in names)
+
+
+def _refuse_changes(changes: Sequence[str], items: Items) -> None:
+    if changes and items.kind != "images":
+        raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
 
 
 def _require_numbers(seed: int, patience: int | None) -> None:
@@ -494,9 +535,8 @@ def as_examples(items: Items) -> "Examples":
     return made(items.ids, vectors[:, None, None, :])
 
 
-def _labels(source: object, presentation: str) -> tuple[LabelSet | CrowdLabels, tuple[str, ...]]:
-    """The labels, and what is to be said about how they were read."""
-    single = presentation == "one annotator"
+def _labels(source: object, *, single: bool) -> tuple[LabelSet | CrowdLabels, tuple[str, ...]]:
+    """The labels, with ``single`` those of each annotator, and what is to be said of them."""
     match source:
         case LabelSet(crowd=CrowdLabels() as crowd) if single:
             return crowd, ()  # the answers that these labels were made from

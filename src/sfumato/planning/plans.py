@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.frames import is_table
+from sfumato.labels.tables import read_pairs
 from sfumato.labels.verbs import to_judgments, to_labels
 from sfumato.names import find
 from sfumato.planning.advise import (
@@ -37,7 +38,7 @@ from sfumato.planning.information import FORMS
 from sfumato.planning.pilot import PilotStudy, of_shared_items
 from sfumato.planning.pilot import pilot as measure_pilot
 from sfumato.planning.power import (
-    Between,
+    BETWEEN,
     Comparison,
     FormScores,
     PowerPlan,
@@ -151,10 +152,10 @@ def plan(
     utility: str = "linear",
     known: object = None,
     effect: float | None = None,
-    between: Between = "items",
+    between: str = "items",
     outcome: str | None = None,
     new_people: bool = False,
-    clusters: Mapping[str, str] | None = None,
+    clusters: object = None,
     worth: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -197,9 +198,10 @@ def plan(
     files = {name: content for step in steps for name, content in step.inputs.items()}
     needed = None
     if effect is not None:
-        comparison = Comparison(effect, between, new_people, alpha, power)
+        sides = find(BETWEEN, between, what="side to compare")
+        comparison = Comparison(effect, sides, new_people, alpha, power)
         needed = _power(
-            task, measured, prices, comparison, outcome, clusters, worth or {},
+            task, measured, prices, comparison, outcome, read_pairs(clusters, "item"), worth or {},
             np.random.default_rng([seed, 1]),
         )  # fmt: skip
     return Plan(task, advice, measured, prices, error or {}, seed=seed, files=files, power=needed)

@@ -140,8 +140,8 @@ def score_answers(
 ) -> tuple[PilotScores, str]:
     """The answers as numbers, and what these are in words.
 
-    ``outcome`` is the class whose share is compared; without one the scale's own numbers, or
-    the share of the most frequent class. Items of a cluster, such as questions about one picture,
+    ``outcome`` is the class whose share is compared; without one the values of a scale, or the
+    share of the most frequent class. Items of a cluster, such as questions about one picture,
     count as one item.
     """
     if outcome is None and crowd.values is not None:

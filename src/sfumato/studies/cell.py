@@ -12,17 +12,18 @@ from sfumato.errors import DataError
 from sfumato.evaluation.attacks import Attack, run_attack
 from sfumato.evaluation.corruptions import corrupt
 from sfumato.items.items import Items
-from sfumato.labels.labelset import LabelSet
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.encoders import make_encoder
-from sfumato.learn.examples import Examples, NormalisedNetwork, probabilities
+from sfumato.learn.examples import Examples, NormalisedNetwork, predict, probabilities
 from sfumato.learn.fit import WEIGHTS, fit
 from sfumato.learn.folds import Split
 from sfumato.learn.model import as_examples
+from sfumato.learn.people import fit_offsets
 from sfumato.learn.recipe import Recipe
 from sfumato.learn.sweep import CellResult
 from sfumato.learn.targets import fixed_targets
 from sfumato.learn.train import Weights, restore_network, train, weights_of
-from sfumato.studies.data import CLEAN, WATCHED, Condition, Target
+from sfumato.studies.data import CLEAN, OFFSETS, WATCHED, Condition, Target
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,13 @@ def train_and_test(
     watch: bool,
     keep_weights: bool,
     start: Weights | None = None,
+    crowd: CrowdLabels | None = None,
 ) -> CellResult:
     """Train on the split and predict ``parts``, items by name; then attacked and corrupted ones.
 
     ``attacked`` are the labels that attacks drive the network away from, by the part that their
     items are of. Beliefs are kept under ``Condition.array``, those of PGD after every step (S0-F4).
+    Of the answers of a ``crowd`` about the items learnt, each person's offset is kept.
     """
     arrays: dict[str, NDArray[Any]] = {}
     examples = encoded(examples, split, parts)
@@ -104,6 +107,9 @@ def train_and_test(
             arrays[WATCHED] = trained.watched.astype(np.float16)  # enough for data maps
     for part, items in parts.items():
         arrays[CLEAN.array(part)] = probabilities(network, examples.take(items))
+    if crowd is not None:
+        beliefs = predict(network, examples.take(split.train), target.labels.classes)
+        arrays[OFFSETS] = fit_offsets(beliefs, crowd).offsets
     for part, labels in attacked.items():
         arrays |= _spoilt(network, part, labels, examples, split, attacks, corruptions, strength)
     if keep_weights:

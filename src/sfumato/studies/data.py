@@ -205,10 +205,17 @@ WATCHED = "watched"
 """The array of beliefs about the training items after each epoch, (epochs, items, classes)."""
 
 
-def _is_large(name: str) -> bool:
+CONSTANT = "constant predictor"
+"""The arm that gives every item the mean label of those that were learnt."""
+OFFSETS = "people"
+"""The array of how each person differs from the average, (annotators, classes)."""
+
+
+def _is_apart(name: str) -> bool:
+    """Whether an array holds something else than beliefs about a test."""
     from sfumato.learn.fit import WEIGHTS
 
-    return name == WATCHED or name.startswith(WEIGHTS)
+    return name in (WATCHED, OFFSETS) or name.startswith(WEIGHTS)
 
 
 def conditions(
@@ -250,7 +257,7 @@ class TrainingRun:
 
         What is large, beliefs after every epoch and weights, stays on the disk (``large``).
         """
-        return {} if not self.done else {n: a for n, a in self._all().items() if not _is_large(n)}
+        return {} if not self.done else {n: a for n, a in self._all().items() if not _is_apart(n)}
 
     def large(self, name: str) -> NDArray[Any] | None:
         """An array that is read anew each time; None where its cell kept none of that name."""

@@ -301,23 +301,14 @@ def _dices(folder: Path) -> JudgedSet:
 
 def _dices_model(folder: Path) -> JudgedSet:
     """The crowd's verdicts, and a cross-fitted model of the words of the conversation."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import KFold
-    from sklearn.pipeline import make_pipeline
-
-    from sfumato.learn.soft_targets import SoftTargets
+    from sfumato.learn.soft_targets import cross_fit_words
 
     people = _dices(folder).people
     path = folder / "dices" / "dices_350_crowdsourced.json"
     rows = json.loads(path.read_bytes())["instances"]
     texts = {str(row["id"]): " ".join(row["instance"].values()) for row in rows}
     said = people.mean()
-    words = np.array([texts[item] for item in said.items], dtype=object)
-    probs = np.empty_like(said.probs)
-    for train, test in KFold(10, shuffle=True, random_state=0).split(words):
-        model = SoftTargets(make_pipeline(TfidfVectorizer(min_df=2), LogisticRegression()))
-        probs[test] = model.fit(words[train], said.probs[train]).predict_proba(words[test])
+    probs = cross_fit_words([texts[item] for item in said.items], said.probs)
     labels = LabelSet(said.items, said.classes, probs, provenance=_step(path))
     return JudgedSet(people, {"tf-idf": labels})
 

@@ -108,6 +108,7 @@ SECTIONS: dict[str, SectionMaker] = {
     "softness": trained.softness,
     "ladder": trained.ladder,
     "scores": trained.scores,
+    "people": trained.people,
     "robustness": audit.robustness,
     "calibration": audit.calibration,
     "modes": audit.modes,

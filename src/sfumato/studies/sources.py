@@ -58,7 +58,7 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.judge_sources import load_judged_sets
 from sfumato.studies.study import Own, Study, own_options
-from sfumato.studies.text_sources import load_chaosnli, load_lewidi, load_own_texts
+from sfumato.studies.text_sources import SYNTHETIC, load_chaosnli, load_lewidi, load_own_texts
 from sfumato.studies.trainings import ADDED, CURVES, LABELS, MIXES, PERSONS
 
 PARTS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -396,8 +396,14 @@ SOURCES: dict[str, Source] = {
         load_lewidi,
         judged=True,
     ),
+    "lewidi-2025": Source(
+        "pairs of texts judged by four people (LeWiDi 2025)", load_lewidi, judged=True
+    ),
     "chaosnli": Source(
-        "pairs of sentences with 100 votes each, and stored predictions", load_chaosnli, judged=True
+        "pairs of sentences with 100 votes each, and stored predictions",
+        load_chaosnli,
+        labels=(PEOPLE, ORIGINAL, SYNTHETIC),
+        judged=True,
     ),
     "hmix": Source("answers about mixed images, without labels", load_hmix),
     "cifar10h-predictions": Source(

@@ -4,6 +4,7 @@ Texts become vectors where they are learnt (``cell.TextExamples``). Attacks, cor
 galleries need pictures: a study that asks for them is refused, and the report says the rest.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,23 +18,32 @@ from sfumato.errors import DataError
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
 from sfumato.judgments.judgments import Judgments, select
+from sfumato.judgments.question import ask
 from sfumato.labels.build import RECIPES
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.learn.folds import Split
 from sfumato.learn.networks import NETWORKS
+from sfumato.names import find
 from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData, needed_folder, read_as
 from sfumato.studies.study import Study
 
 NOT_FOR_TEXTS = (
     "Attacks, corruptions, near duplicates and pictures do not apply: the items are texts."
 )
+SYNTHETIC = "roberta-base"
+"""The stored model whose beliefs about all pairs of ChaosNLI may be learnt as labels."""
+ON_A_SCALE = ("Paraphrase",)
+"""Sets of LeWiDi whose classes are points of a scale."""
 PARTS = {"train": "train", "dev": "validation", "test": "test"}
 """What LeWiDi calls its parts, and what they are here."""
 
 
 def load_lewidi(study: Study, folder: Path | None) -> StudyData:
-    """The sets of 2023 that the tests name, each with its own split; items are called by both."""
+    """The sets of a year that the tests name, each with its own split; items are called by both.
+
+    Where people may give several labels (VariErrNLI of 2025), each class is a set: yes or no.
+    """
     folder = needed_folder(folder, "LeWiDi")
     names = tuple(dict.fromkeys(spec.items for spec in study.tests))
     if study.folds != len(names):
@@ -41,19 +51,56 @@ def load_lewidi(study: Study, folder: Path | None) -> StudyData:
             f"The study tests {len(names)} sets, each learnt on its own, so it needs folds = "
             f"{len(names)}, not {study.folds}."
         )
-    sets = {name: load_texts("lewidi-2023", name, folder) for name in names}
+    sets = {name: _lewidi_set(study.data, name, folder) for name in names}
     judgments = _joined_judgments({name: found.judgments for name, found in sets.items()})
     folds = {name: _split(name, found) for name, found in sets.items()}
     data = judged_texts(study, _joined_texts(sets), judgments, None)
     return replace(data, folds=folds, parts={name: split.test for name, split in folds.items()})
 
 
+def _lewidi_set(dataset: str, name: str, folder: Path) -> TextSet:
+    part, _, asked = name.partition(" ")
+    found = load_texts(dataset, part, folder)
+    if asked:
+        return replace(found, judgments=_about_class(found.judgments, asked))
+    if part in ON_A_SCALE:
+        scale = ask("rating", found.judgments.question.classes)
+        return replace(found, judgments=replace(found.judgments, question=scale))
+    return found
+
+
+def _about_class(judgments: Judgments, name: str) -> Judgments:
+    """Of answers that may hold several classes: whether they hold this one."""
+    find(dict.fromkeys(judgments.question.classes), name, what="class of the set")
+    said = [name in json.loads(answer) for answer in judgments.table["answer"]]
+    answers = pl.Series("answer", [json.dumps("yes" if each else "no") for each in said])
+    return Judgments(
+        ask("choose-one", ("no", "yes")),
+        judgments.table.with_columns(answers),
+        provenance=judgments.provenance,
+    )
+
+
 def load_chaosnli(study: Study, folder: Path | None) -> StudyData:
     """Pairs of sentences with 100 votes each, former labels and stored predictions."""
     found = load_texts("chaosnli", None, needed_folder(folder, "ChaosNLI"))
-    assert found.items is not None
-    data = judged_texts(study, found.items, found.judgments, found.original)
-    return replace(data, predictions=found.predictions)
+    texts, synthetic = found.items, found.predictions[SYNTHETIC]
+    assert texts is not None
+    if SYNTHETIC not in study.label_names:
+        data = judged_texts(study, texts, found.judgments, found.original)
+        return replace(data, predictions=found.predictions)
+    believed = set(synthetic.items)
+    shown = texts.take([item for item in texts.ids if item in believed])
+    data = judged_texts(study, shown, found.judgments, found.original)
+    without = (
+        f"{len(texts) - len(shown)} of {len(texts):,} pairs are left out: {SYNTHETIC} was not "
+    )
+    return replace(
+        data,
+        predictions=found.predictions,
+        labels={**data.labels, SYNTHETIC: synthetic.take(data.people.items)},
+        missing=(*data.missing, f"{without}asked about them."),
+    )
 
 
 def load_own_texts(

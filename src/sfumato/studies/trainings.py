@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -550,11 +550,12 @@ def _tested_items(spec: TestSpec, data: StudyData, split: Split) -> tuple[str, .
 
 def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") -> Cell:
     """One training as a cell of a sweep."""
+    from sfumato.learn.targets import judgments_on
     from sfumato.studies.cell import train_and_test
 
     study, key = data.study, run.key
     fold = f", fold {key.fold}" if study.folds > 1 else ""
-    inputs = {
+    inputs: dict[str, Any] = {
         "recipe": study.recipe_of(key.network, key.seed),
         "examples": examples_for(data, key.network),
         "target": _needed(run.target, run.split),
@@ -567,6 +568,8 @@ def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") ->
         "watch": study.watch,
         "keep_weights": study.keep_models,
     }
+    if "people" in study.measures:
+        inputs["crowd"] = judgments_on(data.crowds[PEOPLE], run.split.train)
     return Cell(
         f"{key.arm}, {key.network}, seed {key.seed}{fold}",
         train_and_test,

@@ -400,7 +400,7 @@ def test_a_number_scale_without_its_order_is_remarked_upon() -> None:
 
     told = [remark.what for remark in read_texts(rows).remarks]
 
-    assert "classes are numbers (1 to 5), read without their order" in told
+    assert "classes are numbers (1 to 5), read without their order (a scale: 'rating')" in told
 
 
 @pytest.mark.parametrize("text", ["a=b\nc = d\n", "a,b\nc,d\n", "a;b\nc;d\n", "a\tb\nc\td\n"])

@@ -78,11 +78,7 @@ def answer(
         if sitting.back_to != trial.id or before.key == given.key:
             raise Conflict(f"StoredTrial {trial.id} is closed with another answer.")
         _change(connection, trial, given, checked, before=before.answer, now=now)
-    elif (
-        sitting.back_to == trial.id
-        and before.key != given.key
-        and any(event.kind == "note" for event in given.events)  # only what stands beside it
-    ):
+    elif sitting.back_to == trial.id and before.key != given.key and _has_note(given):
         _change(connection, trial, given, checked, before=before.answer, now=now)
     if sitting.back_to == trial.id:
         sitting.back_to = None
@@ -90,6 +86,11 @@ def answer(
     # An answer that comes after the end of a session does not wake it up again.
     save_sitting(connection, sitting, sitting.last_seen if sitting.lapsed else now)
     return shown
+
+
+def _has_note(given: Given) -> bool:
+    """Whether something was written beside an answer that may be the same as before."""
+    return any(event.kind == "note" for event in given.events)
 
 
 def screen(

@@ -777,7 +777,10 @@ def look_at_classes(question: Question, counts: Mapping[str, int]) -> list[Remar
     if len(numbers) == len(classes) > 2 and question.kind == "choose-one":
         ends = f"{classes[0]} to {classes[-1]}"
         remarks.append(
-            Remark(f"classes are numbers ({ends}), read without their order", len(classes))
+            Remark(
+                f"classes are numbers ({ends}), read without their order (a scale: 'rating')",
+                len(classes),
+            )
         )
     return remarks
 

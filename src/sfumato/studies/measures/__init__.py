@@ -7,6 +7,7 @@ from sfumato.studies.measures.interest import duplicates, items_of_interest
 from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
 from sfumato.studies.measures.people import cover_people, few_votes, forms_worth
+from sfumato.studies.measures.persons import people
 from sfumato.studies.measures.rescore import judges, rescore
 from sfumato.studies.measures.trained import (
     arms,
@@ -54,5 +55,6 @@ MEASURES: dict[str, Measure] = {
     "few_votes": few_votes,
     "cover_people": cover_people,
     "forms_worth": forms_worth,
+    "people": people,
 }
 """Measures by the names that studies list them under."""

@@ -42,6 +42,7 @@ from sfumato.scores import Estimate, metric_words, source_text, with_interval
 from sfumato.stats import student_interval
 from sfumato.studies.data import (
     CLEAN,
+    CONSTANT,
     ORIGINAL,
     Condition,
     Findings,
@@ -85,13 +86,13 @@ def scores(data: StudyData, predictions: Predictions) -> Findings:
     found: list[Estimate] = []
     for venue in venues(data, predictions):
         arms = arm_trials(data, predictions, venue, metrics, stratified=True)
-        found += _estimates(study, arms, venue, rng)
+        found += trial_estimates(study, arms, venue, rng)
     for venue in venues(data, predictions):
         for case in _spoilt_cases(study, predictions, venue):
             arms = arm_trials(
                 data, predictions, venue, SPOILT, case.conditions, first=study.attacked_items
             )
-            found += [case.named(row) for row in _estimates(study, arms, venue, rng)]
+            found += [case.named(row) for row in trial_estimates(study, arms, venue, rng)]
     return Findings(found)
 
 
@@ -125,9 +126,10 @@ def _spoilt_cases(study: Study, predictions: Predictions, venue: Venue) -> Itera
         yield _Case(corrupted, CLEAN, CORRUPTED)
 
 
-def _estimates(
+def trial_estimates(
     study: Study, arms: Mapping[str, ArmTrials], venue: Venue, rng: np.random.Generator
 ) -> list[Estimate]:
+    """Every arm with its interval, and the differences of pairs, at one venue."""
     how: dict[str, Any] = {
         "network": venue.network, "interval": study.interval, "rng": rng, "draws": study.draws
     }  # fmt: skip
@@ -172,7 +174,10 @@ def references(data: StudyData, predictions: Predictions) -> Findings:
 
 
 def constant(data: StudyData, predictions: Predictions) -> Findings:
-    """Cross-entropy of giving every item the mean label of those that were learnt."""
+    """Cross-entropy of giving every item the mean label of those that were learnt.
+
+    Distances that the study measures are told of it too, as of an arm.
+    """
     if not predictions.runs:
         return Findings()
     rng = np.random.default_rng(data.study.seed)
@@ -185,17 +190,18 @@ def constant(data: StudyData, predictions: Predictions) -> Findings:
             continue
         mean = data.labels[against].take(learnt[part]).probs.mean(axis=0)
         model = LabelSet(human.items, human.classes, np.tile(mean, (len(human), 1)))
+        also = [name for name in ("manhattan", "wasserstein") if name in data.study.metrics]
         rows = score_model(
-            human, model, metrics=("cross_entropy",), rng=rng, draws=data.study.draws
+            human, model, metrics=("cross_entropy", *also), rng=rng, draws=data.study.draws
         )
-        found += [
-            replace(
-                row, metric="constant_predictor", part=part, against=against,
-                source=source_text(labels=human.provenance),
-            )
-            for row in rows
-            if (row.metric, row.against) == ("cross_entropy", "people")
-        ]  # fmt: skip
+        as_reference = {"cross_entropy": ("constant_predictor", "")}
+        for row in rows:
+            if row.against == "people" and row.metric in ("cross_entropy", *also):
+                metric, arm = as_reference.get(row.metric, (row.metric, CONSTANT))
+                source = source_text(labels=human.provenance)
+                found.append(
+                    replace(row, metric=metric, arm=arm, part=part, against=against, source=source)
+                )
     return Findings(found)
 
 
@@ -220,8 +226,9 @@ def _together(sets: Sequence[LabelSet]) -> LabelSet:
     rows = {
         item: row for labels in sets for item, row in zip(labels.items, labels.probs, strict=True)
     }
+    first, probs = sets[0], np.stack(list(rows.values()))
     return LabelSet(
-        tuple(rows), sets[0].classes, np.stack(list(rows.values())), provenance=sets[0].provenance
+        tuple(rows), first.classes, probs, provenance=first.provenance, values=first.values
     )
 
 

@@ -24,6 +24,7 @@ from sfumato.studies.measures.dynamics import SIGNALS
 from sfumato.studies.measures.interest import LEARNT
 from sfumato.studies.measures.modes import STEPS
 from sfumato.studies.measures.trained import ATTACKED
+from sfumato.studies.sections.trained import file_name
 
 HEADLINE = ("cross_entropy", "accuracy")
 MODES_SHOWN = ("accuracy", "kl")
@@ -313,7 +314,7 @@ def _maps(results: Results) -> Iterable[Block]:
         yield curves.data_map(
             table.filter(pl.col("network") == network),
             basis,
-            name=f"data-map-{network}".rstrip("-"),
+            name=f"data-map-{file_name(network)}".rstrip("-"),
             title=f"Data maps{of}, coloured by people's uncertainty",
         )
     rows: dict[tuple[str, str, str], dict[str, str]] = {}

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
+from sfumato.evaluation.people import PERSON_METRICS
 from sfumato.reporting.draw import Drawing
 from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
@@ -20,6 +21,7 @@ from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.study import Arm, StudyCurve
 
 DRAWN = ("cross_entropy", "accuracy", "rms_calibration", "second_best_accuracy")
+DISTRIBUTION = ("cross_entropy", "manhattan", "wasserstein")
 TABLED = (*DRAWN, "kl", "brier")
 PAIRED = ("cross_entropy", "accuracy", "rms_calibration")
 SHOWN = ("cross_entropy", "accuracy")
@@ -122,6 +124,24 @@ def scores(run: RunFolder) -> Section | None:
         "a mean over items, by item. All numbers are in estimates.parquet."
     )
     return Section("How close to people and to labels", text, tuple(blocks))
+
+
+def people(run: RunFolder) -> Section | None:
+    """The distribution beside what is expected of each person, as shared tasks tell them."""
+    told = clean(run.estimates.scores)
+    if not len(told.filter(metric=tuple(PERSON_METRICS))):
+        return None
+    rows = list(told.filter(metric=(*PERSON_METRICS, *DISTRIBUTION), against=PEOPLE))
+    rows.sort(key=lambda one: (one.part, one.network, one.arm))
+    table = score_table(
+        rows, rows=("part", "network", "arm"), columns="metric", title="Distributions and people"
+    )
+    text = (
+        "Of each person the answer about an item is expected by an offset of theirs on top of the "
+        "network, which was learnt from their answers about other items. The log-loss of single "
+        "answers without any offset is the cross-entropy."
+    )
+    return Section("Each person", text, (table,))
 
 
 def _drawn_against(run: RunFolder, mine: Estimates, against: str) -> Iterable[Block]:
