@@ -53,6 +53,8 @@ class Line:
         """How often a connection was made."""
         self.asked = 0
         """How many requests were sent."""
+        self.bytes = 0
+        """Of all requests and replies, without what the network adds."""
 
     async def ask(self, request: bytes) -> Reply:
         """Send a request and wait for its response."""
@@ -61,7 +63,9 @@ class Line:
             _, self._wire = await loop.create_connection(_Wire, "127.0.0.1", self._port)
             self.opened += 1
         self.asked += 1
-        return await self._wire.ask(request, loop.create_future())
+        reply = await self._wire.ask(request, loop.create_future())
+        self.bytes += len(request) + len(reply.head) + 4 + len(reply.body)
+        return reply
 
     def close(self) -> None:
         if self._wire is not None:

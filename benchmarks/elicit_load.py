@@ -43,20 +43,20 @@ TARGET_P99_MS, TARGET_CPU_MS = 100, 1.0
 def main() -> int:
     given = _arguments()
     right = True
-    with _study(given.database) as (folder, database):
+    with study_for_load(given.database) as (folder, database):
         study = open_study(folder)
         serve = partial(sfumato_server, folder, database=database, workers=given.workers)
         if given.only in (None, "thinking"):
-            before = _rows(folder, database)
+            before = stored_rows(folder, database)
             with serve() as server:
                 tally = _think(server, study, given)
-            right &= _all_stored(tally, _rows(folder, database) - before)
+            right &= _all_stored(tally, stored_rows(folder, database) - before)
         if given.only in (None, "hurry"):
-            before, found = _rows(folder, database), given.potato or shutil.which("potato")
+            before, found = stored_rows(folder, database), given.potato or shutil.which("potato")
             potato = None if found is None else Path(found)
             with serve() as server:
                 tally = hurry(server, study, potato, seconds=given.burst, seed=given.seed)
-            right &= _all_stored(tally, _rows(folder, database) - before)
+            right &= _all_stored(tally, stored_rows(folder, database) - before)
     return 0 if right else 1
 
 
@@ -64,7 +64,7 @@ def _think(server: Server, study: ElicitStudy, given: argparse.Namespace) -> Tal
     """Print how everybody thinking and answering went; what was acknowledged."""
     print(f"\n{given.people} simulated annotators, {given.think} s thinking time on average")
     tally = Tally()
-    steady = asyncio.run(_thinking(server, study, tally, given))
+    steady = asyncio.run(think_and_answer(server, study, tally, given))
     print(f"{steady.answers:,} answers in {steady.seconds:.1f} s, {steady.a_second:.0f} a second")
     print(f"latency: {steady.waits_ms} (target: p99 at most {TARGET_P99_MS} ms)")
     cpu = f"{steady.cpu_ms:.2f} ms CPU an answer (target: at most {TARGET_CPU_MS:.0f})"
@@ -74,7 +74,7 @@ def _think(server: Server, study: ElicitStudy, given: argparse.Namespace) -> Tal
     return tally
 
 
-async def _thinking(
+async def think_and_answer(
     server: Server, study: ElicitStudy, tally: Tally, given: argparse.Namespace
 ) -> Measured:
     lines = [Line(server.port) for _ in range(given.people)]
@@ -91,6 +91,7 @@ async def _thinking(
     steady = await measure(server, tally, asyncio.sleep(given.seconds))
     await work
     for line in lines:
+        tally.bytes += line.bytes
         line.close()
     return steady
 
@@ -103,7 +104,7 @@ def _all_stored(tally: Tally, rows: int) -> bool:
     return rows == tally.acknowledged
 
 
-def _rows(folder: Path, database: str | None) -> int:
+def stored_rows(folder: Path, database: str | None) -> int:
     with open_database(database or database_url(folder)).reader() as connection:
         return int(connection.one(_COUNT).rows)
 
@@ -112,7 +113,7 @@ _COUNT = prepare(sa.select(sa.func.count().label("rows")).select_from(store.answ
 
 
 @contextmanager
-def _study(database: str | None) -> Iterator[tuple[Path, str | None]]:
+def study_for_load(database: str | None) -> Iterator[tuple[Path, str | None]]:
     """A study of small pictures in a folder of its own, and where its answers are stored."""
     with tempfile.TemporaryDirectory(prefix="load-") as scratch, ExitStack() as stack:
         if database == "postgresql":

@@ -24,6 +24,8 @@ class Tally:
     seconds: list[float] = field(default_factory=list)
     """From sending an answer to having the next trial."""
     pictures: int = 0
+    bytes: int = 0
+    """Sent and received, with entering."""
 
     def add(self, reply: Reply, seconds: float) -> bool:
         """Count an answer; whether it was acknowledged."""

@@ -174,6 +174,7 @@ WANTS = {
     "elicit new": (("elicit", "new", "study", "--demo"), "elicit"),
     "elicit serve": (("elicit", "serve", "study"), "elicit"),
     "elicit preview": (("elicit", "preview", "study"), "elicit"),
+    "elicit pay": (("elicit", "pay", "study", "--simulate"), "elicit"),
     "elicit links": (("elicit", "links", "study", "--people", "2"), "elicit"),
     "elicit export": (("elicit", "export", "study", "-o", "x.csv"), "elicit"),
     "elicit status": (("elicit", "status", "study"), "elicit"),

@@ -2,6 +2,7 @@ import asyncio
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -163,7 +164,9 @@ def test_served_study_has_a_page_and_a_dashboard_behind_its_key(
     tmp_path: Path, images: Path, classes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path / "s", "--images", images, "--classes", classes, "--question", "top-two")
-    settings = {"folder": str(tmp_path / "s"), "database": None, "entries_per_minute": 30}
+    settings: dict[str, Any] = {"paths": {"": str(tmp_path / "s")}, "database": None}
+    settings["entries_per_minute"] = 30
+    settings |= {"admins": None, "log": "text", "metrics_key_env": "NONE_OF_TEST"}
     keys = {"admin_key_env": "KEY_OF_TEST", "webhook_key_env": "NONE_OF_TEST"}
     monkeypatch.setenv("KEY_OF_TEST", "a key of 20 letters.")
     monkeypatch.setenv(SERVED, json.dumps(settings | keys))

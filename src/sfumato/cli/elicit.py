@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import time
 import tomllib
@@ -20,6 +21,7 @@ from sfumato.errors import DataError, UnknownName, require_packages
 from sfumato.names import find
 
 if TYPE_CHECKING:
+    from sfumato.elicit.live.live import Live
     from sfumato.elicit.session.collection import Collection
     from sfumato.elicit.storage.backup import Contents
     from sfumato.elicit.storage.database import Database
@@ -96,10 +98,27 @@ Mixes = Annotated[
     Path | None, typer.Option("--mixes", help="CSV of mixed images, by `sfumato mix`.")
 ]
 
+Dataset = Annotated[
+    str | None, typer.Option("--data", help="A dataset of pictures, such as digits.")
+]
+Only = Annotated[
+    Path | None, typer.Option("--only", help="CSV with a column image: ask only about these.")
+]
+PresetName = Annotated[
+    str | None,
+    typer.Option("--question", help="What is asked: a preset (see below)."),
+]
+
 WHO = "command line"
 """What the log of a study calls whoever types these commands."""
 SERVED = "SFUMATO_SERVED"
 """Environment variable by which processes of one server learn what to serve."""
+STUDY_NAME = "{study}"
+"""What stands for the name of each study in the address of a database."""
+LOGS = {"text": "outages, as text", "json": "outages and requests, as JSON lines"}
+DOUBTS = {"entropy": "of labels or beliefs", "disagreement": "between members of an ensemble"}
+REFUSAL_SECONDS = 0.5
+"""How long strangers wait to hear that they are too many."""
 MANY_LINKS = 20
 """Fewer places than this have their links printed when the study is served."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -113,11 +132,10 @@ def new(
     texts: Texts = None,
     text: TextColumns = None,
     item: IdColumn = None,
+    data: Dataset = None,
+    only: Only = None,
     classes: given.Classes = None,
-    question: Annotated[
-        str | None,
-        typer.Option("--question", help="What is asked: a preset (see below)."),
-    ] = None,
+    question: PresetName = None,
     settings: Annotated[
         Path | None, typer.Option("--from", help="TOML file of settings; it names the preset.")
     ] = None,
@@ -153,14 +171,14 @@ def new(
     tables = {
         "labels": labels, "allocation": allocation, "checks": checks, "practice": practice,
         "comparisons": comparisons, "mixes": mixes, "count": count, "database": database,
-        "experts": experts, "views": views,
+        "experts": experts, "views": views, "only": only,
     }  # fmt: skip
-    if demo and any((images, texts, classes, settings, *tables.values())):
+    if demo and any((images, texts, data, classes, settings, *tables.values())):
         raise typer.BadParameter("--demo brings images, classes and tables of its own.")
-    if images and texts:
-        raise typer.BadParameter("Give --images or --texts.")
+    if sum(map(bool, (images, texts, data))) > 1:
+        raise typer.BadParameter("Give one of --images, --texts and --data.")
     need_packages()
-    commands: dict[str, Callable[..., None]] = {"preview": preview, "serve": serve}
+    commands: dict[str, Callable[..., None]] = {"preview": preview, "serve": _serve_one}
     begin = find(commands, then, what="next command") if then else None
     changes = _changes(settings, assign or [])
     shortcuts = {"per_item": per_item, "mode": mode, "title": title, "whose": whose}
@@ -177,7 +195,9 @@ def new(
         changes["groups"] = read_groups(groups, changes.get("classes", ()))
     preset = question or changes.get("preset")
     changes.pop("preset", None)
-    shown = _read_texts(texts, item, text) if texts else images
+    shown: Any = _read_texts(texts, item, text) if texts else images
+    if data:
+        shown, tables["labels"], changes["classes"] = _dataset(data, preset, labels, changes)
     _make(folder, shown, preset, tables, changes, demo=demo, settings=settings, seed=seed)
     _tell(folder, shown)
     if begin is not None:
@@ -185,8 +205,60 @@ def new(
 
 
 @elicit_app.command()
+def choose(
+    labels: Annotated[
+        list[Path], typer.Argument(metavar="LABELS...", help="Labels, or an ensemble's beliefs.")
+    ],
+    output: Output,
+    hard: Annotated[int, typer.Option("--hard", min=1, help="How many items with much doubt.")],
+    easy: Annotated[int, typer.Option("--easy", min=0, help="How many with little.")] = 0,
+    doubt: Annotated[
+        str, typer.Option("--doubt", help="entropy, or disagreement of several files.")
+    ] = "entropy",
+    hard_above: Annotated[
+        float | None, typer.Option("--hard-above", help="Draw hard ones from those above.")
+    ] = None,
+    easy_below: Annotated[
+        float | None, typer.Option("--easy-below", help="Draw easy ones from those at most here.")
+    ] = None,
+    batches: Annotated[
+        int | None, typer.Option("--batches", min=1, help="Deal all into so many batches.")
+    ] = None,
+    overwrite: given.Overwrite = False,
+    seed: given.Seed = 0,
+) -> None:
+    """Choose items to ask about by how much people or models doubt them."""
+    import numpy as np
+
+    from sfumato.elicit.making.choose import Choice, choose_items, doubt_of
+    from sfumato.labels.files import read_labels
+
+    find(DOUBTS, doubt, what="kind of doubt")
+    refuse_existing(output, overwrite=overwrite)
+    known = [read_labels(path) for path in labels]
+    choice = Choice(hard, easy, hard_above, easy_below, batches)
+    table = choose_items(
+        known[0].items,
+        doubt_of(known, "entropy" if doubt == "entropy" else "disagreement"),
+        choice,
+        rng=np.random.default_rng(seed),
+    )
+    table.write_csv(output)
+    means = {kind: np.mean(rows["doubt"].to_numpy()) for (kind,), rows in table.group_by("kind")}
+    told = ", ".join(
+        f"{count:,} {kind} (mean {doubt} {means[kind]:.3f})"
+        for kind, count in (("hard", hard), ("easy", easy))
+        if count
+    )
+    dealt = f" in {_counted(batches, 'batch', 'batches')}" if batches else ""
+    typer.echo(f"Wrote {len(table):,} of {len(known[0].items):,} items to {output}{dealt}: {told}.")
+
+
+@elicit_app.command()
 def serve(
-    folder: StudyFolder,
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="STUDY...", help="Folders; several under their names.")
+    ],
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
     database: Address = None,
@@ -197,6 +269,18 @@ def serve(
         str,
         typer.Option("--webhook-key-env", help="Environment variable with Prolific's secret."),
     ] = "SFUMATO_PROLIFIC_SECRET",
+    admins: Annotated[
+        Path | None, typer.Option("--admins", help="File with a name and a key on each line.")
+    ] = None,
+    metrics_key_env: Annotated[
+        str, typer.Option("--metrics-key-env", help="Variable with the key of /metrics.")
+    ] = "SFUMATO_METRICS_KEY",
+    prefix: Annotated[
+        str, typer.Option("--prefix", help="Path under which it is served, as /pets.")
+    ] = "",
+    log: Annotated[
+        str, typer.Option("--log", help="What is logged: text (outages) or json (also requests).")
+    ] = "text",
     workers: Annotated[
         int, typer.Option("--workers", min=1, help="Processes; more than one on PostgreSQL.")
     ] = 1,
@@ -213,31 +297,33 @@ def serve(
         float, typer.Option("--request-seconds", min=1, help="In which a request must be there.")
     ] = 20,
 ) -> None:
-    """Serve a study to the people who answer, until it is stopped."""
+    """Serve studies to the people who answer, until it is stopped."""
     need_packages("starlette", "uvicorn", "jinja2", "argon2", "itsdangerous")
     from sfumato.elicit.serve import check_workers, run_server
     from sfumato.elicit.web.security import check_address
 
-    check_address(host, os.environ.get(admin_key_env) or None)
+    find(LOGS, log, what="kind of log")
+    if admins is None:
+        check_address(host, os.environ.get(admin_key_env) or None)
     check_workers(workers, database and _address(database))
-    if is_new_key := not os.environ.get(admin_key_env):
+    if is_new_key := admins is None and not os.environ.get(admin_key_env):
         os.environ[admin_key_env] = secrets.token_urlsafe(24)
+    paths = _paths(folders, prefix, database)
     os.environ[SERVED] = json.dumps(
         {
-            "folder": str(folder),
+            "paths": {path: str(folder) for path, folder in paths.items()},
             "database": database,
             "admin_key_env": admin_key_env,
+            "admins": None if admins is None else str(admins),
             "webhook_key_env": webhook_key_env,
+            "metrics_key_env": metrics_key_env,
+            "log": log,
             "entries_per_minute": entries_per_minute,
         }
     )
     app = make_served_app()  # also where each process makes its own: mistakes are told before
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}/"
     key = f"key {os.environ[admin_key_env]}" if is_new_key else f"key in {admin_key_env}"
-    _tell_address(f"Serving {folder} at {address} (Ctrl-C stops it).")
-    _tell_address(way_in(folder, address))
-    _tell_address(f"Dashboard: {address}admin/ ({key}).")
+    _tell_addresses(paths, host, port, admins.name if admins else key)
     factory = f"{__name__}:{make_served_app.__name__}"
     run_server(
         app if workers == 1 else factory,
@@ -248,6 +334,10 @@ def serve(
         per_address=per_address,
         request_seconds=request_seconds,
     )
+
+
+def _serve_one(folder: Path, **options: Any) -> None:
+    serve([folder], **options)
 
 
 @elicit_app.command()
@@ -338,6 +428,63 @@ def export(
             f"{_counted(found.marked, 'cell begins', 'cells begin')} like a formula and got a ' in "
             "front; write .parquet or .jsonl to keep them as they are."
         )
+
+
+@elicit_app.command()
+def pay(
+    folder: StudyFolder,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The CSV file to write.")
+    ] = None,
+    simulate: Annotated[
+        bool,
+        typer.Option("--simulate", help="Print what simulated people would get as a bonus."),
+    ] = False,
+    overwrite: given.Overwrite = False,
+    database: Address = None,
+    seed: given.Seed = 0,
+) -> None:
+    """Write whom to pay what, with platform ids; the bonus is for foreseeing what others answer."""
+    need_packages()
+    if (output is None) == (not simulate):
+        raise typer.BadParameter("Give --output or --simulate.")
+    from sfumato.elicit.live.live import Live
+
+    live = Live(_stored(folder, database), _collection(folder))
+    if output is None:
+        _simulate_bonus(live, seed)
+        return
+    refuse_existing(output, overwrite=overwrite)
+    from sfumato.elicit.pay import pay_list, write_pay_list
+
+    with live.database.reader() as connection:
+        lines = pay_list(live, connection)
+    write_pay_list(lines, output)
+    approved = [line for line in lines if line.decision == "approve"]
+    base, bonus = (sum(getattr(line, name) for line in approved) for name in ("base", "bonus"))
+    currency = live.collection.study.recruiting.currency
+    rejected = sum(line.decision == "reject" for line in lines)
+    typer.echo(
+        f"Wrote {_counted(len(lines), 'person', 'people')} to {output}: {len(approved):,} to "
+        f"approve, {rejected:,} to reject; {base:.2f} {currency} pay and {bonus:.2f} {currency} "
+        "bonus. It holds platform ids: delete it when everybody is paid."
+    )
+
+
+def _simulate_bonus(live: "Live", seed: int) -> None:
+    import numpy as np
+
+    from sfumato.elicit.pay import STRATEGIES, labels_so_far, simulate_bonus
+
+    live.refresh()
+    study = live.collection.study
+    labels = labels_so_far(live.known)
+    most = study.recruiting.bonus or 1.0
+    rng = np.random.default_rng(seed)
+    about = "made-up items" if labels is None else f"{len(labels):,} items as people answered them"
+    typer.echo(f"Bonus of simulated people, at most {most:g}, about {about}: mean, 5 to 95 %")
+    for name, mean, low, high in simulate_bonus(study, labels, most=most, rng=rng).rows():
+        typer.echo(f"{name:<8}  {mean:5.3f}  ({low:.3f} to {high:.3f})  {STRATEGIES[name]}")
 
 
 @elicit_app.command()
@@ -494,23 +641,74 @@ def restore(
 
 def make_served_app() -> Any:
     """The application that ``serve`` described in the environment; each process makes one."""
-    from sfumato.elicit.serve import end_with_parent, served_app
+    from sfumato.elicit.admin.login import read_admins
+    from sfumato.elicit.serve import end_with_parent, serve_under, served_app
+    from sfumato.elicit.web.metrics import log_as_json
     from sfumato.elicit.web.security import Limits
 
     end_with_parent()
     wanted = json.loads(os.environ[SERVED])
-    return served_app(
-        Path(wanted["folder"]),
-        database=wanted["database"] and _address(wanted["database"]),
-        webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
-        limits=Limits(entries_per_minute=wanted["entries_per_minute"]),
-        admin_key=os.environ[wanted["admin_key_env"]],
-    )
+    if wanted["log"] == "json":
+        log_as_json()
+    admins = wanted["admins"] and read_admins(Path(wanted["admins"]))
+    apps = {
+        path: served_app(
+            Path(folder),
+            database=wanted["database"] and _address_of(wanted["database"], Path(folder)),
+            webhook_secret=os.environ.get(wanted["webhook_key_env"]) or None,
+            metrics_key=os.environ.get(wanted["metrics_key_env"]) or None,
+            limits=Limits(
+                entries_per_minute=wanted["entries_per_minute"], refusal_delay=REFUSAL_SECONDS
+            ),
+            admin_key=None if admins else os.environ[wanted["admin_key_env"]],
+            admins=admins,
+        )
+        for path, folder in wanted["paths"].items()
+    }
+    return apps[""] if "" in apps else serve_under(apps)
+
+
+def _paths(folders: list[Path], prefix: str, database: str | None) -> dict[str, Path]:
+    """Under which path each study is served: the prefix, and its name where there are several."""
+    from sfumato.elicit.design.places import open_study
+
+    if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
+        raise typer.BadParameter("--prefix is a path as /pets, without a slash at its end.")
+    if len(folders) == 1:
+        return {prefix: folders[0]}
+    if database and STUDY_NAME not in _address(database):
+        raise DataError(
+            f"Several studies need a database each: write {STUDY_NAME} in the address where their "
+            "names shall stand."
+        )
+    paths: dict[str, Path] = {}
+    for folder in folders:
+        path = f"{prefix}/{open_study(folder).name}"
+        if path in paths:
+            raise DataError(f"{paths[path]} and {folder} have the same name; change one.")
+        paths[path] = folder
+    return paths
+
+
+def _address_of(text: str, folder: Path) -> str:
+    """The address of the database of one of several studies."""
+    from sfumato.elicit.design.places import open_study
+
+    return _address(text).replace(STUDY_NAME, open_study(folder).name)
 
 
 def _tell_address(text: str) -> None:
     """What a server is for: told with ``--quiet`` too, as nobody could come in otherwise."""
     typer.echo(text, err=True)
+
+
+def _tell_addresses(paths: dict[str, Path], host: str, port: int, key: str) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    for path, folder in paths.items():
+        address = f"http://{shown}:{port}{path}/"
+        _tell_address(f"Serving {folder} at {address} (Ctrl-C stops it).")
+        _tell_address(way_in(folder, address))
+        _tell_address(f"Dashboard: {address}admin/ ({key}).")
 
 
 def way_in(folder: Path, address: str) -> str:
@@ -567,9 +765,24 @@ def _read_texts(path: Path, item: str | None, text: str | None) -> "Items":
     return found
 
 
+def _dataset(
+    name: str, preset: str | None, labels: Path | None, changes: dict[str, Any]
+) -> tuple[dict[str, Any], Any, Any]:
+    """The pictures of a dataset by id, with its own labels and classes where none are given."""
+    from sfumato.elicit.design.presets import PRESETS
+    from sfumato.studies.ambiguous import load_pictures
+
+    found = load_pictures(name, split=None)
+    images = dict(zip(found.items, found.images, strict=True))
+    compared = preset in PRESETS and PRESETS[preset].shows in ("pair", "triplet")
+    own = {item: found.classes[at] for item, at in zip(found.items, found.labels, strict=True)}
+    known = labels or (None if compared else own)
+    return images, known, changes.get("classes", () if compared else found.classes)
+
+
 def _make(
     folder: Path,
-    images: "Path | Items | None",
+    images: Any,
     preset: str | None,
     tables: dict[str, Any],
     changes: dict[str, Any],
@@ -585,7 +798,7 @@ def _make(
         demo_study(folder, preset=preset or "distribution", seed=seed, **changes)
     elif images is None or preset is None:
         raise typer.BadParameter(
-            "A study needs --images or --texts, and --question (or --from or --demo)."
+            "A study needs --images, --texts or --data, and --question (or --from or --demo)."
         )
     else:
         where = "" if settings is None else settings.name

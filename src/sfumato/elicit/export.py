@@ -16,10 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, assert_never
 
+import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
 from sfumato.elicit.design.study import ElicitStudy
+from sfumato.elicit.live.live import Live
 from sfumato.elicit.session.answers import MixQuestion, question_of
 from sfumato.elicit.storage import store
 from sfumato.elicit.storage.database import Connection, prepare
@@ -478,6 +480,81 @@ def write_judgments(answers: Readable, path: Path) -> None:
             write(answers, path, "mixes")
         case _:
             assert_never(answers)
+
+
+DOWNLOADS = {
+    "labels": "the label of every item, as it is now",
+    "words": "what people wrote at the end",
+    "flags": "signs of trouble, by person and time",
+    "events": "everything that happened during trials",
+}
+"""Tables beside the answers."""
+
+
+def download_labels(live: Live) -> str:
+    """The label of each main item as CSV, with how many answers it was made from."""
+    tally = live.known
+    main = [place for place, is_main in enumerate(tally.units.is_main) if is_main]
+    count = tally.count[main]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        probs = tally.sums[main] / count[:, None]
+    columns: dict[str, Any] = {
+        "item": [tally.units.items[place] for place in main],
+        "answers": count,
+        "change_by_one_more": tally.change[main],
+    }
+    shares = {name: probs[:, at] for at, name in enumerate(tally.outcomes)}
+    table = pl.DataFrame(columns | shares).fill_nan(None)
+    return mark_formulas(table)[0].write_csv()
+
+
+def download_rows(connection: Connection, what: str) -> str:
+    """The words, flags or events of people under their pseudonyms, as CSV."""
+    rows = connection.all(_ROWS[what])
+    names = [column.name for column in _ROWS[what].statement.selected_columns]  # type: ignore[attr-defined]
+    table = pl.DataFrame(
+        {name: [getattr(row, name) for row in rows] for name in names},
+        strict=False,
+        infer_schema_length=None,
+    )
+    return mark_formulas(table)[0].write_csv()
+
+
+_PEOPLE = store.participant.join(
+    store.session, store.session.c.participant == store.participant.c.id
+)
+_ROWS = {
+    "words": prepare(
+        sa.select(
+            store.participant.c.pseudonym, store.reply.c.stage, store.reply.c.at, store.reply.c.data
+        )
+        .select_from(_PEOPLE.join(store.reply, store.reply.c.session == store.session.c.id))
+        .order_by(store.reply.c.id)
+    ),
+    "flags": prepare(
+        sa.select(
+            store.participant.c.pseudonym, store.flag.c.kind, store.flag.c.at, store.flag.c.data
+        )
+        .select_from(_PEOPLE.join(store.flag, store.flag.c.session == store.session.c.id))
+        .order_by(store.flag.c.id)
+    ),
+    "events": prepare(
+        sa.select(
+            store.participant.c.pseudonym,
+            store.stimulus.c.item,
+            store.trial.c.number,
+            store.answer_event.c.kind,
+            store.answer_event.c.at,
+            store.answer_event.c.data,
+        )
+        .select_from(
+            _PEOPLE.join(store.trial, store.trial.c.session == store.session.c.id)
+            .join(store.stimulus, store.stimulus.c.id == store.trial.c.stimulus)
+            .join(store.answer_event, store.answer_event.c.trial == store.trial.c.id)
+        )
+        .order_by(store.answer_event.c.id)
+    ),
+}
 
 
 SHAPES: dict[str, Callable[[Readable, Path], None]] = {

@@ -28,7 +28,9 @@ def preview_app(folder: Path, stored: Database | None = None) -> Iterator[Starle
     entry = study.recruiting.model_copy(
         update={"platform": "link", "entry": "open", "places": None, "id_parameter": "participant"}
     )
-    shown = study.model_copy(update={"recruiting": entry})
+    # Another name: a browser keeps the sessions of the two apart.
+    name = f"{study.name[:56]}-preview"
+    shown = study.model_copy(update={"recruiting": entry, "name": name})
     with TemporaryDirectory(prefix="sfumato-preview-") as place:
         database = open_database(f"sqlite:///{Path(place) / 'preview.sqlite'}")
         copy_stimuli(stored or open_database(database_url(folder)), database)

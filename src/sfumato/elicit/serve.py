@@ -1,17 +1,22 @@
 """Run the server of a study until it is told to stop."""
 
+import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
 import secrets
 import signal
 import threading
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 
 from sfumato.elicit.admin.app import admin_app
 from sfumato.elicit.design.places import database_url, open_study, read_key
@@ -45,12 +50,15 @@ def served_app(
     *,
     database: str | None = None,
     webhook_secret: str | None = None,
+    metrics_key: str | None = None,
     limits: Limits | None = None,
     admin_key: str | None = None,
+    admins: Mapping[str, str] | None = None,
 ) -> Starlette:
     """The application for the study in a folder, with a writer of its own.
 
-    With an ``admin_key``, or the argon2id hash of one, it has a dashboard under ``/admin``.
+    With an ``admin_key``, or the argon2id hash of one, or those of ``admins`` by their names, it
+    has a dashboard under ``/admin``.
     """
     study = open_study(folder)
     stored = open_database(database or database_url(folder))
@@ -67,15 +75,39 @@ def served_app(
     return make_app(
         folder,
         writer=writer,
-        admin=None if admin_key is None else dashboard(writer, admin_key),
+        admin=dashboard(writer, admin_key or "", admins) if admin_key or admins else None,
         webhook_secret=webhook_secret,
+        metrics_key=metrics_key,
         limits=limits,
     )
 
 
-def dashboard(writer: Writer, admin_key: str) -> Starlette:
+def serve_under(studies: Mapping[str, Starlette]) -> Starlette:
+    """Studies under paths, such as ``/pets``; a proxy passes addresses on as they are."""
+
+    @contextlib.asynccontextmanager
+    async def while_served(_app: Starlette) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for app in studies.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+    async def add_slash(request: Request) -> Response:
+        last, query = request.url.path.rpartition("/")[2], request.url.query
+        return RedirectResponse(f"{last}/?{query}" if query else f"{last}/")
+
+    routes: list[BaseRoute] = []
+    for path, app in studies.items():
+        routes += [Route(path, add_slash, methods=["GET"]), Mount(path, app)]
+    whole = Starlette(routes=routes, lifespan=while_served)
+    whole.router.redirect_slashes = False  # it would repeat whatever host a request names
+    return whole
+
+
+def dashboard(writer: Writer, admin_key: str, admins: Mapping[str, str] | None = None) -> Starlette:
     """The researcher's pages about what a writer stores."""
-    return admin_app(writer, Live(writer.database, writer.collection), admin_key=admin_key)
+    live = Live(writer.database, writer.collection)
+    return admin_app(writer, live, admin_key=admin_key, admins=admins)
 
 
 def end_with_parent() -> None:

@@ -444,6 +444,25 @@ def test_stages_come_in_order_and_a_double_click_changes_nothing(
     assert desk.rows("SELECT stage FROM reply ORDER BY id") == [("comprehension",), ("debrief",)]
 
 
+def test_comprehension_without_a_limit_leads_back_to_the_instructions_until_it_is_right(
+    open_desk: Any, a_study: Any
+) -> None:
+    welcome = {"instructions": ["Read."], "comprehension": CHECKS, "comprehension_tries": 0}
+    desk = open_desk(a_study(welcome=welcome))
+    token = desk.enter()
+    read = ProceedGiven(stage="instructions")
+
+    for tries in range(5):
+        asked = desk.run(commands.leave_stage, token=token, given=read)
+        assert (asked.stage, asked.tries, asked.of) == ("comprehension", tries, 0)
+        wrong = ProceedGiven(stage="comprehension", answers=("b",), tries=tries)
+        assert desk.run(commands.leave_stage, token=token, given=wrong).stage == "instructions"
+    desk.run(commands.leave_stage, token=token, given=read)
+    right = ProceedGiven(stage="comprehension", answers=("a",), tries=5)
+
+    assert desk.run(commands.leave_stage, token=token, given=right).stage == "trials"
+
+
 def test_comprehension_allows_a_second_attempt_and_then_screens_out(
     open_desk: Any, a_study: Any
 ) -> None:

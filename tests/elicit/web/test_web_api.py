@@ -427,7 +427,7 @@ def test_page_texts_and_health_are_served(visit: Any, study_folder: Path) -> Non
         words = await site.get("/texts/xx-YY.json")
 
         assert page.headers["content-type"].startswith("text/html")
-        assert 'src="/static/main.js"' in page.text
+        assert 'src="static/main.js"' in page.text
         assert "participant" not in page.text
         assert words.json() == (await site.get("/texts/en.json")).json()
         assert (await site.get("/health")).status_code == 200

@@ -1,5 +1,7 @@
 """Rates: what is let through, and that honest people do not feel it."""
 
+import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -143,3 +145,18 @@ def test_forged_keys_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_ipv6_addresses_of_one_network_count_as_one(one: str, other: str, same: bool) -> None:
     assert (address_key(one) == address_key(other)) is same
+
+
+def test_flood_of_forged_tokens_waits_for_itself(visit: Any) -> None:
+    async def story(site: Any) -> None:
+        forged = [{"authorization": f"Bearer {'x' * 30}{place}"} for place in range(20)]
+        begun = time.perf_counter()
+        found = await asyncio.gather(
+            *(site.client.get("/api/screen", headers=head) for head in forged)
+        )
+        took = time.perf_counter() - begun
+        assert sorted({reply.status_code for reply in found}) == [401, 429]
+        assert took >= 0.2  # all at once, not one after the other
+        assert took < 0.2 * 10
+
+    visit(story, limits=Limits(stranger_burst=2, refusal_delay=0.2))

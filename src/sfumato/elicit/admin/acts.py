@@ -187,6 +187,24 @@ async def _reopen(writer: Writer, live: Live, form: Mapping[str, str], who: str)
     return "People are let in again."
 
 
+async def _announce(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
+    message = form.get("message", "").strip()
+    if len(message) > LONGEST_REASON:
+        raise _bad("message", f"A message has at most {LONGEST_REASON} characters.")
+    await writer.run(commands.announce, message=message, who=who)
+    return "Everybody who answers sees it with the next screen." if message else "It is gone."
+
+
+async def _halt(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
+    await writer.run(commands.halt, halted=True, who=who)
+    return "Within seconds nobody sees a further trial; answers that come in are stored."
+
+
+async def _go_on(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
+    await writer.run(commands.halt, halted=False, who=who)
+    return "The study goes on; people continue where they stopped."
+
+
 async def _pause(writer: Writer, live: Live, form: Mapping[str, str], who: str) -> str:
     await writer.run(commands.pause, stimulus=_number(form, "stimulus"), paused=True, who=who)
     return "The item is not shown to more people."
@@ -231,6 +249,9 @@ ACTS: dict[str, Act] = {
     "pay": Act(_pay, "people"),
     "close": Act(_close, ""),
     "reopen": Act(_reopen, ""),
+    "announce": Act(_announce, ""),
+    "halt": Act(_halt, ""),
+    "go-on": Act(_go_on, ""),
     "pause": Act(_pause, "items"),
     "resume": Act(_resume, "items"),
     "pause-converged": Act(_pause_converged, "items"),

@@ -4,6 +4,7 @@ Pages work without scripts; with them they bring themselves up to date when some
 Whatever people typed stands in them as text (S5).
 """
 
+import atexit
 import contextlib
 import datetime
 import json
@@ -11,7 +12,7 @@ import signal
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,21 +27,27 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
 
 from sfumato.elicit.admin import acts, login
 from sfumato.elicit.admin.login import admin_key_matches, form_token
-from sfumato.elicit.export import export
+from sfumato.elicit.export import DOWNLOADS, download_labels, download_rows, export
+from sfumato.elicit.live.detail import item_detail, over_time, pairs_of_people, person_detail
 from sfumato.elicit.live.live import LATEST_AUDIT, REPLIES, Live
 from sfumato.elicit.live.views import (
     ITEM_SORTS,
+    ITEM_STATES,
     PERSON_SORTS,
+    PERSON_STATES,
     items_page,
     overview,
     people_page,
 )
 from sfumato.elicit.live.whatif import preview_rules
-from sfumato.elicit.refusals import Refusal, TooMany, Unavailable, UnknownToken
+from sfumato.elicit.pay import pay_list, pay_table
+from sfumato.elicit.preview import preview_app
+from sfumato.elicit.refusals import Forbidden, Refusal, TooMany, Unavailable, UnknownToken
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage.database import DATABASE_ERRORS
 from sfumato.elicit.storage.schema import get_meta
@@ -75,28 +82,36 @@ class Office:
     door: login.Door
     stopping: Callable[[], bool]
     event_seconds: float
+    previews: dict[str, Any] = field(default_factory=dict)
+    """The study to look at, once somebody did."""
 
 
 def admin_app(
     writer: Writer,
     live: Live,
     *,
-    admin_key: str,
+    admin_key: str = "",
+    admins: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.time,
     stopping: Callable[[], bool] | None = None,
     event_seconds: float = EVENT_SECONDS,
 ) -> Starlette:
     """The dashboard of a collection.
 
-    ``admin_key`` is the key or its argon2id hash; there is no default.
+    ``admin_key`` is the key or its argon2id hash, ``admins`` those of admins with names; there is
+    no default.
     """
-    if not admin_key:
+    if not admin_key and not admins:
         raise DataError("The dashboard needs an admin key; there is none by default.")
-    door = login.Door(admin_key, writer.collection.key, clock)
+    door = login.Door(admin_key, writer.collection.key, clock, named=admins or {})
     office = Office(writer, live, door, stopping or server_is_stopping, event_seconds)
     pages: dict[str, Callable[[Office, Request, str], Awaitable[Response]]] = {
         "/": _overview,
         "/items": _items,
+        "/item/{number:int}": _item,
+        "/person/{number:int}": _person,
+        "/pairs": _pairs_of_people,
+        "/download/{what}.csv": _download,
         "/people": _people,
         "/rules": _rules,
         "/words": _words,
@@ -114,6 +129,8 @@ def admin_app(
             Route("/login", partial(_log_in, office), methods=["POST"]),
             Route("/logout", partial(_with_form, office, _log_out), methods=["POST"]),
             Route("/act", partial(_with_form, office, _act), methods=["POST"]),
+            Route("/pay", partial(_with_form, office, _pay), methods=["POST"]),
+            Mount("/preview", partial(_preview, office)),
         ],
         exception_handlers={
             SfumatoError: partial(_refusal, office),
@@ -141,7 +158,7 @@ async def _for_researcher(
         raise Unavailable("The database cannot be read just now; load the page again.") from None
     if request.url.path.endswith((".json", "/events")) or "/export." in request.url.path:
         raise UnknownToken("Log in first.")
-    return _html(request, "login", status=401, title="Log in", wrong=False)
+    return _login_page(office, request, status=401)
 
 
 async def _session(office: Office, request: Request) -> str | None:
@@ -173,14 +190,21 @@ async def _with_form(
 
 async def _log_in(office: Office, request: Request) -> Response:
     office.door.count_try(request)
-    typed = (await _form(request)).get("key", "")
+    form = await _form(request)
+    name, typed = form.get("name", "") if office.door.named else "", form.get("key", "")
+    key = office.door.key_of(name)
     # In a thread: argon2id is slow on purpose, and people are answering meanwhile.
-    if not await run_in_threadpool(admin_key_matches, office.door.admin_key, typed):
+    if not key or not await run_in_threadpool(admin_key_matches, key, typed):
         await _note(office, "nobody", "login refused")
-        return _html(request, "login", status=403, title="Log in", wrong=True)
+        return _login_page(office, request, status=403)
     reply = _redirect(request, "")
-    await _note(office, login.give_cookie(office.door, request, reply), "login")
+    await _note(office, login.give_cookie(office.door, request, reply, name=name), "login")
     return reply
+
+
+def _login_page(office: Office, request: Request, *, status: int) -> Response:
+    named, wrong = bool(office.door.named), status == 403
+    return _html(request, "login", status=status, title="Log in", named=named, wrong=wrong)
 
 
 async def _log_out(
@@ -204,28 +228,54 @@ async def _act(office: Office, request: Request, session: str, form: Mapping[str
 
 async def _overview(office: Office, request: Request, session: str) -> Response:
     data = await _fresh(office, overview)
-    closed = await run_in_threadpool(_closed, office)
+    told = await run_in_threadpool(_told, office)
+    series = await run_in_threadpool(over_time, office.live)
     return await _page(
-        office, request, session, "overview", title="Overview", data=data, closed=closed,
-        exports=EXPORTS,
+        office, request, session, "overview", title="Overview", data=data, told_all=told,
+        exports=EXPORTS, series=series, downloads=DOWNLOADS,
     )  # fmt: skip
 
 
 async def _items(office: Office, request: Request, session: str) -> Response:
     name = request.query_params.get("sort", "change")
-    data = await _fresh(office, partial(items_page, sort=name, page=_page_number(request)))
+    view = partial(items_page, sort=name, page=_page_number(request), **_filters(request))
+    data = await _fresh(office, view)
     return await _page(
         office, request, session, "items", title="Items", data=data, sorts=ITEM_SORTS,
-        threshold=office.live.threshold,
+        states=ITEM_STATES, threshold=office.live.threshold,
     )  # fmt: skip
+
+
+async def _item(office: Office, request: Request, session: str) -> Response:
+    data = await _fresh(office, partial(item_detail, stimulus=request.path_params["number"]))
+    return await _page(office, request, session, "item", title="Item", data=data)
+
+
+async def _person(office: Office, request: Request, session: str) -> Response:
+    number = request.path_params["number"]
+    data = await _fresh(office, partial(person_detail, participant=number))
+    return await _page(office, request, session, "person", title=f"Person {number}", data=data)
+
+
+async def _pairs_of_people(office: Office, request: Request, session: str) -> Response:
+    pairs = await _fresh(office, pairs_of_people)
+    rows = pairs.to_dicts()
+    return await _page(office, request, session, "pairs", title="Pairs", pairs=rows)
+
+
+def _filters(request: Request) -> dict[str, Any]:
+    asked = request.query_params
+    return {"state": asked.get("state", "all"), "search": asked.get("search", "")[:100]}
 
 
 async def _people(office: Office, request: Request, session: str) -> Response:
     name = request.query_params.get("sort", "latest")
-    data = await _fresh(office, partial(people_page, sort=name, page=_page_number(request)))
+    view = partial(people_page, sort=name, page=_page_number(request), **_filters(request))
+    data = await _fresh(office, view)
     return await _page(
-        office, request, session, "people", title="People", data=data, sorts=PERSON_SORTS
-    )
+        office, request, session, "people", title="People", data=data, sorts=PERSON_SORTS,
+        states=PERSON_STATES,
+    )  # fmt: skip
 
 
 async def _rules(office: Office, request: Request, session: str) -> Response:
@@ -311,17 +361,73 @@ def _write_export(office: Office, path: Path) -> None:
         export(connection, office.writer.collection.study, path)
 
 
+async def _download(office: Office, request: Request, session: str) -> Response:
+    """A table as CSV: labels, words, flags or events, under pseudonyms."""
+    what = request.path_params["what"]
+    if what not in DOWNLOADS:
+        raise HTTPException(404)
+    text = await _fresh(office, partial(_table, office, what))
+    await _note(office, login.name_of(session), "download", {"what": what})
+    return _file(office, what, text)
+
+
+def _table(office: Office, what: str, live: Live) -> str:
+    if what == "labels":
+        return download_labels(live)
+    with live.database.reader() as connection:
+        return download_rows(connection, what)
+
+
+def _file(office: Office, what: str, text: str) -> Response:
+    name = f"{office.live.collection.study.name}-{what}.csv"
+    headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def _pay(office: Office, request: Request, session: str, form: Mapping[str, str]) -> Response:
+    """The list with platform ids, for who types the key again."""
+    office.door.count_try(request)
+    key = office.door.key_of(login.admin_in(session))
+    if not await run_in_threadpool(admin_key_matches, key, form.get("key", "")):
+        raise Forbidden("The pay list holds platform ids: type the key of the dashboard again.")
+    text = await run_in_threadpool(_pay_text, office)
+    await _note(office, login.name_of(session), "pay list")
+    return _file(office, "pay", text)
+
+
+def _pay_text(office: Office) -> str:
+    with office.live.database.reader() as connection:
+        return pay_table(pay_list(office.live, connection))
+
+
+async def _preview(office: Office, scope: Scope, receive: Receive, send: Send) -> None:
+    """The study as people see it, over a copy that is thrown away; for researchers only."""
+    request = Request(scope, receive)
+    folder = office.writer.collection.folder
+    if folder is None or await _session(office, request) is None:
+        raise HTTPException(404 if folder is None else 401)
+    if "app" not in office.previews:
+        stack = contextlib.ExitStack()
+        app = await run_in_threadpool(
+            stack.enter_context, preview_app(folder, office.writer.database)
+        )
+        atexit.register(stack.close)  # its folder goes with the server
+        running = app.router.lifespan_context(app)  # kept: it would end with its last name
+        await running.__aenter__()
+        office.previews.update(app=app, running=running)
+    await office.previews["app"](scope, receive, send)
+
+
 async def _page(
     office: Office, request: Request, session: str, name: str, *, status: int = 200, **values: Any
 ) -> Response:
-    token = form_token(office.door.secret, session)
+    token = form_token(office.door.secret(login.admin_in(session)), session)
     study = office.live.collection.study
     return _html(request, name, status=status, form=token, study=study, **values)
 
 
 def _html(request: Request, name: str, *, status: int, **values: Any) -> Response:
-    base = request.scope.get("root_path", "")
-    text = page(name, base=base, **values)
+    text = page(name, request, **values)
     return Response(text, status, media_type="text/html", headers=HEADERS)
 
 
@@ -340,8 +446,7 @@ def _refusal(office: Office, request: Request, error: Exception) -> Response:
     if request.url.path.endswith((".json", "/events")):
         body = as_json({"error": sentence})
         return Response(body, status, media_type="application/json", headers=headers)
-    base = request.scope.get("root_path", "")
-    text = page("refusal", base=base, title="Not done", sentence=sentence)
+    text = page("refusal", request, title="Not done", sentence=sentence)
     return Response(text, status, media_type="text/html", headers=headers)
 
 
@@ -378,9 +483,14 @@ async def _note(
     await office.writer.run(acts.note, who=who, what=what, about=about or {})
 
 
-def _closed(office: Office) -> bool:
+def _told(office: Office) -> dict[str, Any]:
+    """What everybody is told: that it is closed or paused, and a message."""
     with office.live.database.reader() as connection:
-        return get_meta(connection, "closed") is not None
+        return {
+            "closed": get_meta(connection, "closed") is not None,
+            "halted": bool(get_meta(connection, "halted")),
+            "message": get_meta(connection, "message") or "",
+        }
 
 
 def _read(office: Office, statement: Any, most: int) -> list[Any]:
@@ -405,9 +515,11 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 CHART_WIDTH, CHART_HEIGHT = 320, 90
 
 
-def page(name: str, **values: Any) -> str:
-    """The page of that name, such as "overview"."""
-    return _ENVIRONMENT.get_template(f"admin_{name}.html.j2").render(**values)
+def page(name: str, request: Request, **values: Any) -> str:
+    """The page of that name, such as "overview", with addresses below those of the study."""
+    base = request.scope.get("root_path", "")
+    home = base.removesuffix("/admin")
+    return _ENVIRONMENT.get_template(f"admin_{name}.html.j2").render(base=base, home=home, **values)
 
 
 def as_json(value: Any) -> str:
@@ -444,6 +556,22 @@ def _leading(item: dict[str, Any], outcomes: list[str]) -> list[dict[str, Any]]:
     ]
 
 
+def _leading_of(answer: dict[str, Any], outcomes: list[str]) -> list[dict[str, Any]]:
+    """The same of one person's answer, without what has no mass."""
+    pairs = sorted(zip(answer["probs"], outcomes, strict=True), key=lambda pair: -pair[0])
+    return [{"name": name, "prob": prob} for prob, name in pairs[:3] if prob > 0]
+
+
+def _bars(bins: list[dict[str, Any]]) -> list[dict[str, float]]:
+    """The rectangles of a histogram over time."""
+    top = max((one["answers"] for one in bins), default=0) or 1
+    width = CHART_WIDTH / max(len(bins), 1)
+    return [
+        {"x": at * width, "width": width * 0.9, "height": CHART_HEIGHT * one["answers"] / top}
+        for at, one in enumerate(bins)
+    ]
+
+
 def _curve(points: list[dict[str, Any]]) -> str:
     """The points of an SVG line through medians by trial number."""
     top = max((point["median"] for point in points), default=0) or 1
@@ -467,5 +595,7 @@ _ENVIRONMENT.filters |= {
     "decimal": _decimal,
     "moment": _moment,
     "leading": _leading,
+    "leading_of": _leading_of,
+    "bars": _bars,
     "curve": _curve,
 }

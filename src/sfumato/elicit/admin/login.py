@@ -8,11 +8,12 @@ is signed over the session in the same way.
 
 import hashlib
 import hmac
+import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from pathlib import Path
 
 import argon2
 import itsdangerous
@@ -23,7 +24,8 @@ from starlette.responses import Response
 from sfumato.elicit.refusals import Forbidden
 from sfumato.elicit.storage.database import Connection, prepare
 from sfumato.elicit.storage.store import audit
-from sfumato.elicit.web.security import Buckets, address_key
+from sfumato.elicit.web.security import SHORTEST_KEY, Buckets, address_key
+from sfumato.errors import DataError
 
 SESSION_SECONDS = 12 * 3600
 
@@ -38,10 +40,37 @@ def admin_key_matches(expected: str, typed: str) -> bool:
         return False
 
 
-def new_admin_session(key: bytes, *, now: float) -> str:
-    """A text for the researcher's cookie, good for half a day."""
+def new_admin_session(key: bytes, *, now: float, name: str = "") -> str:
+    """A text for the researcher's cookie, good for half a day; it says who they are."""
     end = int(now) + SESSION_SECONDS
-    return _signer(key, "session").sign(f"{end}.{secrets.token_urlsafe(24)}").decode()
+    told = f"{end}.{secrets.token_urlsafe(24)}" + (f".{name}" if name else "")
+    return _signer(key, "session").sign(told).decode()
+
+
+def read_admins(path: Path) -> dict[str, str]:
+    """The key of each admin, or its argon2id hash: a name and a key on each line of a file."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.") from None
+    admins: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, key = line.strip().partition(" ")
+        key = key.strip()
+        where = f"{path.name}, line {number}"
+        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name) or name in admins:
+            raise DataError(
+                f"{where}: a line is a name of small letters, digits and hyphens, which no other "
+                "line has, a blank, and a key or its argon2id hash."
+            )
+        if len(key) < SHORTEST_KEY:
+            raise DataError(f"{where}: the key of {name} has fewer than {SHORTEST_KEY} characters.")
+        admins[name] = key
+    if not admins:
+        raise DataError(f"{path} names no admin; write a name and a key on each line.")
+    return admins
 
 
 def admin_session_is_valid(key: bytes, session: str, *, now: float) -> bool:
@@ -84,7 +113,7 @@ class Door:
     """What is needed to tell the researcher from others."""
 
     admin_key: str
-    """The key itself, or its argon2id hash."""
+    """The key itself, or its argon2id hash; empty where all admins have names."""
     study_key: bytes
     """Signs sessions."""
     clock: Callable[[], float] = time.time
@@ -95,16 +124,21 @@ class Door:
     )
     cookie: str = ""
     """What the session's cookie is called; another for each study, as cookies know no ports."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """Keys, or hashes, of admins who have names."""
 
     def __post_init__(self) -> None:
         if not self.cookie:
             name = hmac.digest(self.study_key, b"cookie", "sha256").hex()[:8]
             object.__setattr__(self, "cookie", f"sfumato_admin_{name}")
 
-    @cached_property
-    def secret(self) -> bytes:
-        """What sessions and forms are signed with."""
-        typed = self.admin_key.encode("utf-8", "surrogatepass")
+    def key_of(self, name: str) -> str:
+        """What somebody has to type; empty where nobody has this name."""
+        return self.named.get(name, "") if self.named else "" if name else self.admin_key
+
+    def secret(self, name: str) -> bytes:
+        """What the sessions and forms of an admin are signed with: a new key ends them."""
+        typed = self.key_of(name).encode("utf-8", "surrogatepass")
         return hmac.digest(self.study_key, typed, "sha256")
 
     def count_try(self, request: Request) -> None:
@@ -116,25 +150,35 @@ class Door:
 def session_in(door: Door, request: Request) -> str | None:
     """The session in the cookie, if it was made here and its time is not over."""
     session = request.cookies.get(door.cookie, "")
-    valid = bool(session) and admin_session_is_valid(door.secret, session, now=door.clock())
+    name = admin_in(session)
+    if not session or not door.key_of(name):
+        return None
+    valid = admin_session_is_valid(door.secret(name), session, now=door.clock())
     return session if valid else None
+
+
+def admin_in(session: str) -> str:
+    """Whose session it says it is; empty where admins have no names."""
+    parts = session.split(".")
+    return parts[2] if len(parts) == 4 else ""
 
 
 def name_of(session: str) -> str:
     """What the log calls a session: enough to tell two apart, too little to use."""
-    return f"admin {hashlib.sha256(session.encode()).hexdigest()[:8]}"
+    who = admin_in(session) or "admin"
+    return f"{who} {hashlib.sha256(session.encode()).hexdigest()[:8]}"
 
 
 def check_form(door: Door, session: str, typed: str) -> None:
     """Refuse a form that was not made for this session (S9)."""
-    signer = _signer(door.secret, "form")
+    signer = _signer(door.secret(admin_in(session)), "form")
     if not signer.verify_signature(session, typed.encode("utf-8", "surrogatepass")):
         raise Forbidden("The form is too old or comes from elsewhere; load the page again.")
 
 
-def give_cookie(door: Door, request: Request, response: Response) -> str:
+def give_cookie(door: Door, request: Request, response: Response, *, name: str = "") -> str:
     """Begin a session; its name in the log."""
-    session = new_admin_session(door.secret, now=door.clock())
+    session = new_admin_session(door.secret(name), now=door.clock(), name=name)
     response.set_cookie(
         door.cookie,
         session,

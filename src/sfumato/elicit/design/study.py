@@ -62,7 +62,8 @@ class Welcome(FrozenSettings):
     consent_version: str = "1"
     instructions: tuple[Text, ...] = ()
     comprehension: tuple[Check, ...] = ()
-    comprehension_tries: int = Field(default=2, ge=1, le=10)
+    comprehension_tries: int = Field(default=2, ge=0, le=10)
+    """0: until all are right, with the instructions in between (S2-12)."""
     debrief: tuple[Text, ...] = ()
     """Open questions at the end; none has to be answered."""
 

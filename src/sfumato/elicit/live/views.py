@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -174,18 +175,35 @@ ITEM_SORTS = {
 }
 
 
+ITEM_STATES = ("all", "open", "converged", "complete", "paused")
+
+
 def items_page(
-    live: Live, *, sort: str = "change", page: int = 1, size: int | None = PAGE
+    live: Live,
+    *,
+    sort: str = "change",
+    state: str = "all",
+    search: str = "",
+    only: Sequence[int] | None = None,
+    page: int = 1,
+    size: int | None = PAGE,
 ) -> dict[str, Any]:
     """Some main items with their label, its interval and whether it has converged.
 
     ``size`` None gives all items, then without intervals: these are worked out for what is shown.
+    ``state`` and ``search`` leave others out; ``only`` are places of items.
     """
     find(ITEM_SORTS, sort, what="order of items")
+    find(dict.fromkeys(ITEM_STATES), state, what="state of items")
     with live.lock:
         tally = live.known
         units = tally.units
-        order = _item_order(tally, np.flatnonzero(units.is_main), sort)
+        chosen = np.flatnonzero(units.is_main) if only is None else np.array(only)
+        chosen = chosen[_in_state(live, state)[chosen]]
+        if search:
+            named = search.casefold()
+            chosen = chosen[[named in units.items[at].casefold() for at in chosen.tolist()]]
+        order = _item_order(tally, chosen, sort)
         pages = max(1, math.ceil(len(order) / (size or max(len(order), 1))))
         page = min(max(page, 1), pages)
         chosen = order if size is None else order[(page - 1) * size : page * size]
@@ -201,7 +219,7 @@ def items_page(
             {
                 "stimulus": units.ids[unit],
                 "item": units.items[unit],
-                **_shown(units.shown[unit]),
+                **what_is_shown(units.shown[unit]),
                 "images": json.loads(units.images[unit]),
                 "finished": int(units.finished[unit]),
                 "target": int(units.target[unit]),
@@ -219,12 +237,30 @@ def items_page(
         return {
             "outcomes": list(tally.outcomes),
             "sort": sort,
+            "state": state,
+            "search": search,
             "page": page,
             "pages": pages,
             "of": len(order),
             "items": rows,
             "to_open": places_to_open(live),
         }
+
+
+def _in_state(live: Live, state: str) -> Any:
+    tally = live.known
+    converged = tally.change < live.threshold
+    match state:
+        case "open":
+            return ~converged & ~tally.units.paused
+        case "converged":
+            return converged
+        case "complete":
+            return tally.units.finished >= tally.units.target
+        case "paused":
+            return tally.units.paused
+        case _:
+            return np.ones(len(converged), dtype=bool)
 
 
 def _item_order(tally: Tally, main: Any, sort: str) -> Any:
@@ -252,13 +288,24 @@ PERSON_SORTS = {
 }
 
 
+PERSON_STATES = ("all", *get_args(Status), "left out", "pay refused", "flagged")
+
+
 def people_page(
-    live: Live, *, sort: str = "latest", page: int = 1, size: int = PAGE
+    live: Live,
+    *,
+    sort: str = "latest",
+    state: str = "all",
+    search: str = "",
+    page: int = 1,
+    size: int = PAGE,
 ) -> dict[str, Any]:
     """Some people with what they answered; what keeps them out of the data, and their pay."""
     find(PERSON_SORTS, sort, what="order of people")
+    find(dict.fromkeys(PERSON_STATES), state, what="state of people")
     with live.lock:
-        rows = [_person_row(live, participant) for participant in live.people.persons]
+        rows = [person_row(live, participant) for participant in live.people.persons]
+        rows = [row for row in rows if _is_in_state(row, state) and _is_called(row, search)]
         keys: dict[str, Any] = {
             "latest": lambda row: -row["started"],
             "checks": lambda row: _or(row["checks_right"], 2.0),
@@ -271,6 +318,8 @@ def people_page(
         page = min(max(page, 1), pages)
         return {
             "sort": sort,
+            "state": state,
+            "search": search,
             "page": page,
             "pages": pages,
             "of": len(rows),
@@ -278,7 +327,26 @@ def people_page(
         }
 
 
-def _person_row(live: Live, participant: int) -> dict[str, Any]:
+def _is_in_state(row: dict[str, Any], state: str) -> bool:
+    match state:
+        case "all":
+            return True
+        case "left out":
+            return row["excluded"] is not None
+        case "pay refused":
+            return row["paid"] is not None
+        case "flagged":
+            return row["flags"] > 0
+        case _:
+            return bool(row["status"] == state)
+
+
+def _is_called(row: dict[str, Any], search: str) -> bool:
+    return search in (str(row["id"]), "") or row["pseudonym"].startswith(search)
+
+
+def person_row(live: Live, participant: int) -> dict[str, Any]:
+    """What one person did so far, in figures."""
     people, tally = live.people, live.known
     person = people.persons[participant]
     latest = people.latest.get(participant)
@@ -334,7 +402,7 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(stored: str) -> dict[str, Any]:
+def what_is_shown(stored: str) -> dict[str, Any]:
     """What annotators see of an item: classes and, shortened, its texts."""
     shown = json.loads(stored)
     texts = [show_text(dict(fields)) for fields in shown.pop("texts", ())]

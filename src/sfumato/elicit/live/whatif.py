@@ -4,6 +4,7 @@ The rules are those of ``judgments.quality``; they see all answers in memory, as
 have them. People who may still answer are not found: half a session says little.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -192,12 +193,30 @@ def convergence(live: Live) -> dict[str, Any]:
         return {
             "threshold": live.threshold,
             "answers": answers,
+            "people": math.ceil(answers / live.collection.study.layout.trials_per_person),
+            "next": next_answer(live),
             "unseen": int((asked & (tally.count == 0)).sum()),
             "hours": None if seconds is None else answers * seconds / 3600,
             "pay": None if each is None else answers * each,
             "complete_but_open": len(more),
             "places_to_open": sum(more.values()),
         }
+
+
+def next_answer(live: Live) -> dict[str, Any]:
+    """What one more answer changes where it changes most, and on average, and what it costs.
+
+    The change is that of the label as a distribution, never whether its leading class is sure: an
+    item whose class is beyond doubt may still not say how people differ about it.
+    """
+    tally = live.known
+    asked = tally.units.is_main & ~tally.units.paused & (tally.count > 0)
+    change = tally.change[asked]
+    return {
+        "most": float(change.max()) if len(change) else None,
+        "mean": float(change.mean()) if len(change) else None,
+        "pay": _pay_an_answer(live),
+    }
 
 
 def told_by_answers(live: Live) -> dict[str, Any] | None:

@@ -42,6 +42,7 @@ from sfumato.elicit.making.tables import (
     read_classes_of,
     read_comparisons,
     read_mixes_of,
+    read_names,
     read_views,
 )
 from sfumato.elicit.session.answers import check_length, question_of
@@ -83,6 +84,7 @@ class _Given:
     mixes: Path | None
     views: Path | None
     count: int | None
+    only: Path | None
 
 
 def new_study(
@@ -99,6 +101,7 @@ def new_study(
     mixes: Path | None = None,
     views: Path | None = None,
     count: int | None = None,
+    only: Path | None = None,
     experts: int | None = None,
     database: str | None = None,
     seed: int,
@@ -112,7 +115,8 @@ def new_study(
     ``allocation`` gives images their batches (S3-04), ``labels`` their known classes; ``checks``
     and ``practice`` name images with a class beyond doubt, which are then shown only as that.
     ``comparisons`` lists pairs or triplets, ``mixes`` is a table that `sfumato mix` wrote;
-    ``count`` says how many pairs, triplets or mixes are drawn otherwise. With ``experts`` so many
+    ``count`` says how many pairs, triplets or mixes are drawn otherwise. ``only`` is a table that
+    names the images to ask about, as `sfumato elicit choose` writes it. With ``experts`` so many
     known people answer about every item, without checks and repeats, in as many sittings as they
     like. ``changes`` replace settings of the preset, whose layout is made to fit fewer images;
     ``where`` names the file they come from in errors. ``database`` is the address of one
@@ -126,7 +130,7 @@ def new_study(
     if experts is not None:
         study = ask_experts(study, experts, given=changes)
     check_length(question_of(study))
-    given = _Given(allocation, labels, checks, practice, comparisons, mixes, views, count)
+    given = _Given(allocation, labels, checks, practice, comparisons, mixes, views, count, only)
     _check_given(study, protocol, given)
     if texts and protocol.shows == "mix":
         raise DataError(f"The preset {preset!r} mixes images; texts cannot be mixed.")
@@ -258,6 +262,9 @@ def _stimuli(
         raise DataError(f"The image {both[0]!r} is in the checks and in the practice; take it out.")
     asked = [*(item for item in sources if item not in inside), *views]
     items = [item for item in asked if item not in checks and item not in practice]
+    if given.only is not None:
+        wanted = read_names(given.only, names)
+        items = [item for item in items if item in wanted]
     if not items:
         raise DataError("All images are checks or practice; there is nothing to ask about.")
     # A page sees by the ending that something is to be played.

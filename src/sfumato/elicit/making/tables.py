@@ -59,6 +59,11 @@ def read_classes_of(table: Table, names: Names, classes: Sequence[str]) -> dict[
     return _one_each(rows, names, "class")
 
 
+def read_names(path: Path, names: Names) -> set[str]:
+    """The items of a table with the column image."""
+    return {_item(row, "image", names) for row in _rows_of_csv(path, ("image",))}
+
+
 def read_comparisons(path: Path, names: Names, fields: Sequence[str]) -> list[tuple[str, ...]]:
     """The items of each row, under the columns ``fields``; nothing is compared with itself."""
     found: dict[tuple[str, ...], str] = {}

@@ -19,8 +19,10 @@ from sfumato.elicit.session.answers import CheckedAnswer, check_answer, swap_sid
 from sfumato.elicit.session.assign import expire as expire  # "as": all commands can be had here
 from sfumato.elicit.session.collection import Collection
 from sfumato.elicit.session.entry import enter as enter
+from sfumato.elicit.session.people import announce as announce
 from sfumato.elicit.session.people import close as close
 from sfumato.elicit.session.people import exclude as exclude
+from sfumato.elicit.session.people import halt as halt
 from sfumato.elicit.session.people import include as include
 from sfumato.elicit.session.people import pause as pause
 from sfumato.elicit.session.people import reopen as reopen
@@ -78,7 +80,11 @@ def answer(
         if sitting.back_to != trial.id or before.key == given.key:
             raise Conflict(f"StoredTrial {trial.id} is closed with another answer.")
         _change(connection, trial, given, checked, before=before.answer, now=now)
-    elif sitting.back_to == trial.id and before.key != given.key and _has_note(given):
+    elif (
+        sitting.back_to == trial.id
+        and before.key != given.key
+        and any(event.kind == "note" for event in given.events)  # only what stands beside it
+    ):
         _change(connection, trial, given, checked, before=before.answer, now=now)
     if sitting.back_to == trial.id:
         sitting.back_to = None
@@ -86,11 +92,6 @@ def answer(
     # An answer that comes after the end of a session does not wake it up again.
     save_sitting(connection, sitting, sitting.last_seen if sitting.lapsed else now)
     return shown
-
-
-def _has_note(given: Given) -> bool:
-    """Whether something was written beside an answer that may be the same as before."""
-    return any(event.kind == "note" for event in given.events)
 
 
 def screen(
@@ -205,6 +206,8 @@ def _take_comprehension(
     wrong = _wrong(welcome, given.answers)
     if not wrong:
         enter_stage(collection, sitting, "trials", now=now)
+    elif not welcome.comprehension_tries:  # the instructions come again, until it is understood
+        enter_stage(collection, sitting, "instructions", now=now)
     elif sitting.comprehension_tries >= welcome.comprehension_tries:
         sitting.stage, sitting.ended = "done", "screened-out"
         sitting.completion_code = collection.study.recruiting.screened_out_code

@@ -170,6 +170,34 @@ def pause(
     note_act(connection, who, "pause", {"stimulus": stimulus, "paused": paused}, now=now)
 
 
+def announce(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    message: str,
+    who: str,
+) -> None:
+    """Show a message to everybody who is answering; an empty one takes it away."""
+    set_meta(connection, "message", message)
+    note_act(connection, who, "message", {"message": message}, now=now)
+
+
+def halt(
+    connection: Connection,
+    collection: Collection,
+    *,
+    now: float,
+    rng: np.random.Generator,
+    halted: bool,
+    who: str,
+) -> None:
+    """Show nobody a further trial, or go on; what was answered is stored either way."""
+    set_meta(connection, "halted", "yes" if halted else "")
+    note_act(connection, who, "halt" if halted else "go on", {}, now=now)
+
+
 def note_act(
     connection: Connection, who: str, what: str, about: dict[str, Any], *, now: float
 ) -> None:

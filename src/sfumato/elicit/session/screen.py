@@ -109,7 +109,7 @@ class ClosedScreen(_Shown):
     """Nothing to do here: the session is over, or the collection is."""
 
     stage: Literal["closed"] = "closed"
-    reason: Literal["full", "closed", "returned", "expired"]
+    reason: Literal["full", "closed", "returned", "expired", "halted"]
 
 
 Screen = (

@@ -128,7 +128,8 @@ class Writer:
         self.database = database
         self.collection = collection
         self.clock = clock
-        self._is_out = False
+        self.is_out = False
+        """Whether nothing can be stored just now."""
         one = database.dialect == "sqlite"
         self._jobs: GroupQueue[_Job] = GroupQueue(
             most=GROUP if one else 1, seconds=GATHER_SECONDS if one else 0.0
@@ -174,6 +175,11 @@ class Writer:
     def is_alive(self) -> bool:
         """Whether commands are still taken and somebody works on them."""
         return not self._jobs.is_closed and all(thread.is_alive() for thread in self._threads)
+
+    @property
+    def waiting(self) -> int:
+        """How many commands wait to be run."""
+        return len(self._jobs)
 
     def _submit(self, job: _Job) -> None:
         if len(self._jobs) >= MOST_WAITING:
@@ -295,9 +301,9 @@ class Writer:
 
     def _note_outage(self, error: Exception | None) -> None:
         """Log the beginning and the end of a time in which nothing can be stored, once each."""
-        if (error is not None) == self._is_out:
+        if (error is not None) == self.is_out:
             return
-        self._is_out = error is not None
+        self.is_out = error is not None
         if error is None:
             _log.warning("Answers are stored again.")
         else:

@@ -57,6 +57,9 @@ export class Refused extends Error {
   }
 }
 
+// Addresses follow the page: a study may be served under any path.
+export const below = (path) => `.${path}`;
+
 export const get = (path) => call("GET", path);
 export const post = (path, body) => call("POST", path, body);
 
@@ -65,7 +68,7 @@ async function call(method, path, body) {
   if (token !== null) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   try {
-    const response = await fetch(path, {
+    const response = await fetch(below(path), {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -73,6 +76,7 @@ async function call(method, path, body) {
       credentials: "same-origin",
       signal: AbortSignal.timeout(SECONDS * 1000),
     });
+    announce(response.headers.get("X-Message"));
     const content = await response.json();
     if (response.ok) return content;
     throw new Refused(response.status, content, Number(response.headers.get("Retry-After")));
@@ -81,6 +85,13 @@ async function call(method, path, body) {
     // No connection, too slow, or no JSON: then something between us spoke, and not the study.
     throw new Refused(0, {}, 0);
   }
+}
+
+// What the researcher tells everybody, until it is taken away again.
+function announce(message) {
+  const place = document.getElementById("message");
+  const text = message === null ? "" : decodeURIComponent(message);
+  if (place && place.textContent !== text) place.textContent = text;
 }
 
 export function newKey() {

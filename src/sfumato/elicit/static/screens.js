@@ -65,7 +65,7 @@ function comprehensionScreen({ questions, tries, of, wrong }, { proceed }) {
       },
     },
     ...asked,
-    h("div", { class: "actions" }, submit("continue"), h("span", { class: "remark" }, t("attempt", { number: tries + 1, of }))),
+    h("div", { class: "actions" }, submit("continue"), h("span", { class: "remark" }, of ? t("attempt", { number: tries + 1, of }) : "")),
   );
   return {
     content: [

@@ -1,9 +1,11 @@
 // The words of the page in the language of the study.
 
+import { below } from "./api.js";
+
 let words = {};
 
 export async function loadTexts(language) {
-  const response = await fetch(`/texts/${encodeURIComponent(language)}.json`);
+  const response = await fetch(below(`/texts/${encodeURIComponent(language)}.json`));
   if (response.ok) words = await response.json();
 }
 

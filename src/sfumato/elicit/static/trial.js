@@ -1,6 +1,6 @@
 // One trial: its images, its question, the form that takes the answer, and the way to send it.
 
-import { draft, previous } from "./api.js";
+import { below, draft, previous } from "./api.js";
 import { enlargeImages, keepPace, readAgain, showTools, timeLeft } from "./comfort.js";
 import { h, isTyping, keyHint } from "./dom.js";
 import { newRecord } from "./record.js";
@@ -244,7 +244,7 @@ export async function trialScreen(screen, { send, back }) {
       record.begin();
       ready = true;
       form.element.inert = false; // not before: an answer that is not sent yet would look given
-      for (const address of preload) new Image().src = address;
+      for (const address of preload) new Image().src = below(address);
     },
   };
 }
@@ -265,8 +265,8 @@ function textBlock(fields) {
 // An image, or the player of a recording: the ending of the address says which.
 function pictureOf(address, place) {
   const source = PLAYERS[/\.\w+$/.exec(address)?.[0]];
-  if (!source) return h("img", { src: address, alt: t("image", { number: place + 1 }), draggable: "false" });
-  return h(source, { src: address, controls: true, preload: "auto", playsinline: true, "aria-label": t("recording", { number: place + 1 }) });
+  if (!source) return h("img", { src: below(address), alt: t("image", { number: place + 1 }), draggable: "false" });
+  return h(source, { src: below(address), controls: true, preload: "auto", playsinline: true, "aria-label": t("recording", { number: place + 1 }) });
 }
 
 const playable = (player) =>

@@ -87,7 +87,7 @@ def copy_stimuli(source: Database, target: Database) -> None:
         for name in shown:
             for chunk in _chunks(giving, store.tables.tables[name]):
                 _insert(taking, store.tables.tables[name], chunk)
-        taking.plain("DELETE FROM meta WHERE key = 'closed'")
+        taking.plain("DELETE FROM meta WHERE key IN ('closed', 'halted', 'message')")
         taking.plain("UPDATE stimulus SET finished = 0, reserved = 0, paused = false")
         taking.commit()
 

@@ -5,31 +5,40 @@ words of the page are one file per language, with English for whatever it leaves
 """
 
 import asyncio
+import hmac
 import json
 import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from sfumato.elicit.design.places import LOGO
-from sfumato.elicit.refusals import Forbidden, Unavailable, UnknownToken
+from sfumato.elicit.refusals import CollectionClosed, Forbidden, Unavailable, UnknownToken
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.collection import Collection
-from sfumato.elicit.session.screen import AnswerGiven, BackGiven, ProceedGiven, Screen
+from sfumato.elicit.session.screen import (
+    AnswerGiven,
+    BackGiven,
+    ClosedScreen,
+    ProceedGiven,
+    Screen,
+    TrialScreen,
+)
 from sfumato.elicit.session.writer import Writer
 from sfumato.elicit.storage import store
-from sfumato.elicit.storage.database import Connection, prepare
-from sfumato.elicit.storage.schema import set_meta
+from sfumato.elicit.storage.database import DATABASE_ERRORS, Connection, prepare
+from sfumato.elicit.storage.schema import get_meta, set_meta
 from sfumato.elicit.web.bodies import (
     EnterGiven,
     EnterReply,
@@ -38,6 +47,7 @@ from sfumato.elicit.web.bodies import (
     read_model,
     token_of,
 )
+from sfumato.elicit.web.metrics import Metrics, stored_gauges
 from sfumato.elicit.web.platforms import arrival_of, check_signature, message_in, take_message
 from sfumato.elicit.web.security import Buckets, Throttle, address_key
 from sfumato.errors import DataError
@@ -70,7 +80,10 @@ class Service:
     words: Mapping[str, Words]
     """The words of the page by language."""
     webhook_secret: str | None
+    metrics_key: str | None
     pulse: "Pulse"
+    metrics: Metrics = field(default_factory=Metrics)
+    board: "Board" = field(default_factory=lambda: Board())
 
     @property
     def collection(self) -> Collection:
@@ -116,10 +129,11 @@ async def give_logo(service: Service, request: Request) -> Response:
 async def let_in(service: Service, request: Request) -> Response:
     """Begin or resume a session."""
     host = request.client.host if request.client is not None else ""
-    service.throttle.entries.take(
-        address_key(host), "Many people enter from your address; please wait a minute."
-    )
+    sentence = "Many people enter from your address; please wait a minute."
+    await service.throttle.take(service.throttle.entries, address_key(host), sentence)
     given = await read_model(request, EnterGiven)
+    if service.board.halted:
+        raise CollectionClosed("This study is paused.", reason="halted")
     study = service.collection.study
     arrival = arrival_of(service.collection, given.parameters)
     entered = await service.writer.run(
@@ -138,37 +152,48 @@ async def let_in(service: Service, request: Request) -> Response:
 
 async def give_screen(service: Service, request: Request) -> Response:
     """What to show now."""
-    token = _known_token(service, request, service.throttle.calls)
-    return model_reply(await _ask(service, commands.screen, token))
+    token = await _known_token(service, request, service.throttle.calls)
+    return screen_reply(service, await _ask(service, commands.screen, token))
 
 
 async def take_answer(service: Service, request: Request) -> Response:
     """Store an answer and give the next screen: the call that everything is built around."""
-    token = _known_token(service, request, service.throttle.answers)
+    token = await _known_token(service, request, service.throttle.answers)
     given = await read_model(request, AnswerGiven)
-    return model_reply(await _ask(service, commands.answer, token, given=given))
+    return screen_reply(service, await _ask(service, commands.answer, token, given=given))
 
 
 async def leave_stage(service: Service, request: Request) -> Response:
     """Leave a stage before or after the trials."""
-    token = _known_token(service, request, service.throttle.calls)
+    token = await _known_token(service, request, service.throttle.calls)
     given = await read_model(request, ProceedGiven)
-    return model_reply(await _ask(service, commands.leave_stage, token, given=given))
+    return screen_reply(service, await _ask(service, commands.leave_stage, token, given=given))
 
 
 async def go_back(service: Service, request: Request) -> Response:
     """Show the trial before this one again."""
-    token = _known_token(service, request, service.throttle.calls)
+    token = await _known_token(service, request, service.throttle.calls)
     given = await read_model(request, BackGiven)
-    return model_reply(await _ask(service, commands.back, token, given=given))
+    return screen_reply(service, await _ask(service, commands.back, token, given=given))
 
 
-def _known_token(service: Service, request: Request, rate: Buckets) -> str:
+def screen_reply(service: Service, shown: Screen) -> Response:
+    """A screen, with what everybody is told; no trial while the study is paused."""
+    board = service.board
+    if board.halted and isinstance(shown, TrialScreen):
+        shown = ClosedScreen(reason="halted")
+    reply = model_reply(shown)
+    if board.message:
+        reply.headers["X-Message"] = quote(board.message)
+    return reply
+
+
+async def _known_token(service: Service, request: Request, rate: Buckets) -> str:
     """The token of a request within its rate, and within that of strangers of its address."""
     token = token_of(request)
     if token not in service.throttle.known:
         host = request.client.host if request.client is not None else ""
-        service.throttle.strangers.take(address_key(host), SLOWER)
+        await service.throttle.take(service.throttle.strangers, address_key(host), SLOWER)
     rate.take(token, SLOWER)
     return token
 
@@ -225,6 +250,44 @@ async def give_life(service: Service, request: Request) -> Response:
     if not service.writer.is_alive:
         raise Unavailable("The server is stopping.")
     return as_json({"status": "ok"})
+
+
+async def give_metrics(service: Service, request: Request) -> Response:
+    """Figures for Prometheus, for whoever has their key; 404 where there is none."""
+    if service.metrics_key is None:
+        raise HTTPException(404)
+    given = request.headers.get("authorization", "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(given, f"Bearer {service.metrics_key}".encode()):
+        raise UnknownToken("The figures need their key, as a bearer token.")
+    writer, own = service.writer, f'worker="{os.getpid()}"'
+    gauges = {
+        "sfumato_waiting_commands": {own: float(writer.waiting)},
+        "sfumato_storing": {own: float(not writer.is_out)},
+    }
+    try:
+        gauges |= await run_in_threadpool(_stored_gauges, service)
+    except (Unavailable, *DATABASE_ERRORS):
+        gauges["sfumato_storing"] = {own: 0.0}
+    text = service.metrics.text(worker=os.getpid(), gauges=gauges)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+def _stored_gauges(service: Service) -> dict[str, dict[str, float]]:
+    with service.writer.database.reader() as connection:
+        return stored_gauges(connection)
+
+
+class Board:
+    """What the researcher tells everybody who answers; read from the database now and then."""
+
+    def __init__(self) -> None:
+        self.message = ""
+        self.halted = False
+
+    def read(self, connection: Connection) -> None:
+        """Take in what the database says."""
+        self.message = get_meta(connection, "message") or ""
+        self.halted = bool(get_meta(connection, "halted"))
 
 
 class Pulse:

@@ -25,10 +25,11 @@ from sfumato.elicit.design.study import ElicitStudy
 from sfumato.elicit.refusals import Refusal, Unavailable
 from sfumato.elicit.session import commands
 from sfumato.elicit.session.writer import Writer
+from sfumato.elicit.storage.database import DATABASE_ERRORS
 from sfumato.elicit.web import api
 from sfumato.elicit.web.api import Words, image_files, read_words, words_for
 from sfumato.elicit.web.bodies import http_reply, reply_to_refusal
-from sfumato.elicit.web.security import Limits, guard, headers_for, make_throttle
+from sfumato.elicit.web.security import Limits, guard, headers_for, make_throttle, path_in_study
 
 ROOM = Path(__file__).parent.parent
 TEMPLATES, STATIC = ROOM / "templates", ROOM / "static"
@@ -38,6 +39,8 @@ RIGHT_TO_LEFT = {"ar", "fa", "he", "ur"}
 """Languages that are written so."""
 EXPIRE_SECONDS = 30
 """How often places that nobody used are given back."""
+BOARD_SECONDS = 3
+"""How soon everybody sees a message, or that the study is paused."""
 SWITCH_SECONDS = 0.001
 """How long the writer, which gives up Python's lock at every statement, may have to wait for it
 while requests are read; Python's own 5 ms would hold up an answer a dozen times."""
@@ -52,15 +55,16 @@ def make_app(
     writer: Writer,
     admin: ASGIApp | None = None,
     webhook_secret: str | None = None,
+    metrics_key: str | None = None,
     limits: Limits | None = None,
     clock: Callable[[], float] = time.monotonic,
     preview: bool = False,
 ) -> Starlette:
     """The application for the study in ``folder``; its lifespan starts and stops the writer.
 
-    ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is the one
-    that Prolific signs its messages with. ``clock`` is only for the rates in ``limits``. A
-    ``preview`` is marked as such on every screen.
+    ``admin`` is the researcher's own application under ``/admin``. ``webhook_secret`` is what
+    Prolific signs its messages with, ``metrics_key`` what ``/metrics`` asks for. ``clock`` is only
+    for the rates in ``limits``. A ``preview`` is marked as such on every screen.
     """
     with writer.database.reader() as connection:
         files = image_files(connection)
@@ -73,6 +77,7 @@ def make_app(
         files=files,
         words=words,
         webhook_secret=webhook_secret,
+        metrics_key=metrics_key,
         pulse=api.Pulse(clock),
     )
     collection = writer.collection
@@ -80,11 +85,16 @@ def make_app(
     app = Starlette(
         routes=_routes(service, admin),
         middleware=[
-            Middleware(guard, headers=headers, answer_bytes=collection.answer_bytes),
+            Middleware(
+                guard,
+                headers=headers,
+                metrics=service.metrics,
+                answer_bytes=collection.answer_bytes,
+            ),
             Middleware(_straight_to, path=ANSWER, act=partial(api.take_answer, service)),
         ],
         exception_handlers={Refusal: reply_to_refusal, HTTPException: http_reply},
-        lifespan=partial(_while_served, writer),
+        lifespan=partial(_while_served, writer, service.board),
     )
     app.router.redirect_slashes = False  # it would repeat whatever host a request names
     return app
@@ -102,6 +112,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
         "/logo.png": api.give_logo,
         "/health": api.give_health,
         "/healthz": api.give_life,
+        "/metrics": api.give_metrics,
     }
     posts = {
         ANSWER: api.take_answer,
@@ -121,7 +132,7 @@ def _routes(service: api.Service, admin: ASGIApp | None) -> list[BaseRoute]:
 
 
 async def _to_dashboard(_request: Request) -> Response:
-    return RedirectResponse("/admin/")
+    return RedirectResponse("admin/")  # relative: whatever path leads here
 
 
 def _straight_to(
@@ -134,7 +145,7 @@ def _straight_to(
     """
 
     async def called(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != path or scope["method"] != "POST":
+        if scope["type"] != "http" or scope["method"] != "POST" or path_in_study(scope) != path:
             await app(scope, receive, send)
             return
         response = await act(Request(scope, receive, send))
@@ -159,23 +170,39 @@ def _page(study: ElicitStudy, words: Mapping[str, Words], *, preview: bool) -> s
 
 
 @contextlib.asynccontextmanager
-async def _while_served(writer: Writer, _app: Starlette) -> AsyncIterator[None]:
+async def _while_served(writer: Writer, board: api.Board, _app: Starlette) -> AsyncIterator[None]:
     usual_switch, usual_objects = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(YOUNG_OBJECTS, *usual_objects[1:])
     gc.freeze()  # what is there now stays: modules, settings, names of images
     writer.start()
-    expiring = asyncio.create_task(_expire_for_ever(writer))
+    tasks = [
+        asyncio.create_task(task)
+        for task in (_expire_for_ever(writer), _read_for_ever(writer, board))
+    ]
     try:
         yield
     finally:
-        expiring.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await expiring
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await run_in_threadpool(writer.stop)
         gc.unfreeze()
         gc.set_threshold(*usual_objects)
         sys.setswitchinterval(usual_switch)
+
+
+async def _read_for_ever(writer: Writer, board: api.Board) -> None:
+    def read() -> None:
+        with (
+            contextlib.suppress(Unavailable, *DATABASE_ERRORS),
+            writer.database.reader() as connection,
+        ):
+            board.read(connection)
+
+    while True:
+        await run_in_threadpool(read)
+        await asyncio.sleep(BOARD_SECONDS)
 
 
 async def _expire_for_ever(writer: Writer) -> None:

@@ -3,6 +3,7 @@
 Rates are counted in each process for itself (S11).
 """
 
+import asyncio
 import ipaddress
 import logging
 import time
@@ -18,11 +19,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.elicit.design.study import Platform
 from sfumato.elicit.refusals import Forbidden, Refusal, TooMany
 from sfumato.elicit.web.bodies import TooLarge, broken_reply, refusal_reply
+from sfumato.elicit.web.metrics import Metrics
 from sfumato.elicit.web.platforms import MTURK_HOSTS
 from sfumato.errors import DataError
 
 REMEMBERED = 100_000
 """Keys at most; forged tokens and addresses must not fill the memory."""
+MOST_DELAYED = 500
+"""Replies that are held back at a time; more would keep connections from others."""
 ROUNDING = 1e-6
 """Seconds; a clock that counts from 1970 is no finer."""
 
@@ -43,6 +47,8 @@ class Limits:
     """Tokens from one address that this process has not seen to be right: forged ones, or those of
     sessions that began before it started."""
     stranger_burst: int = 60
+    refusal_delay: float = 0.0
+    """Seconds before an address that is over its rate of strangers or entries is told so."""
 
 
 class Buckets:
@@ -85,8 +91,26 @@ class Throttle:
     calls: Buckets
     entries: Buckets
     strangers: Buckets
+    delay: float = 0.0
+    """Seconds before somebody unknown hears that there are too many: a flood then waits for itself,
+    and costs others nothing."""
     known: dict[str, None] = field(default_factory=dict)
     """Tokens that were right."""
+    _delayed: set[object] = field(default_factory=set)
+
+    async def take(self, buckets: Buckets, key: str, sentence: str) -> None:
+        """Count a request of somebody unknown; where it is too many, say so only after a while."""
+        try:
+            buckets.take(key, sentence)
+        except TooMany:
+            if self.delay and len(self._delayed) < MOST_DELAYED:
+                waiting = object()
+                self._delayed.add(waiting)
+                try:
+                    await asyncio.sleep(self.delay)
+                finally:
+                    self._delayed.discard(waiting)
+            raise
 
     def remember(self, token: str) -> None:
         """Let a token pass from now on; of very many, those seen first are forgotten."""
@@ -108,6 +132,7 @@ def make_throttle(limits: Limits, *, clock: Callable[[], float] = time.monotonic
         strangers=Buckets(
             per_second=limits.strangers_per_second, burst=limits.stranger_burst, clock=clock
         ),
+        delay=limits.refusal_delay,
     )
 
 
@@ -170,21 +195,25 @@ def headers_for(platform: Platform) -> RawHeaders:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def guard(app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0) -> ASGIApp:
+def guard(
+    app: ASGIApp, *, headers: RawHeaders, answer_bytes: int = 0, metrics: Metrics | None = None
+) -> ASGIApp:
     """The application behind all these checks; a body has room for an answer of some bytes."""
-    most = max(BODY_BYTES, answer_bytes + RECORD_BYTES)
+    most, counted = max(BODY_BYTES, answer_bytes + RECORD_BYTES), metrics or Metrics()
 
     async def call_guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        begun = False
+        begun, arrived, path = False, time.perf_counter(), path_in_study(scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = _completed(message["headers"], headers, scope)
+                seconds = time.perf_counter() - arrived
+                counted.note(path, message["status"], seconds)
+                message["headers"] = _completed(message["headers"], headers, scope, path)
             await send(message)
 
         try:
@@ -237,6 +266,11 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def path_in_study(scope: Scope) -> str:
+    """The path without the one that the study is served under."""
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
 def _check_origin(scope: Scope) -> None:
     """Refuse what another page makes a browser send (S9)."""
     if scope["method"] in _READS:
@@ -273,11 +307,11 @@ def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     return receive_some
 
 
-def _completed(given: RawHeaders, fixed: RawHeaders, scope: Scope) -> RawHeaders:
+def _completed(given: RawHeaders, fixed: RawHeaders, scope: Scope, path: str) -> RawHeaders:
     present = {name.lower() for name, _ in given}
     added = [pair for pair in fixed if pair[0] not in present]
     if b"cache-control" not in present:
-        rule = b"no-cache" if scope["path"].startswith(_REVALIDATED) else b"no-store"
+        rule = b"no-cache" if path.startswith(_REVALIDATED) else b"no-store"
         added.append((b"cache-control", rule))
     if scope["scheme"] == "https":
         added.append(STAY_WITH_TLS)

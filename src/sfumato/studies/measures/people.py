@@ -104,6 +104,7 @@ def divergences(
         for name, one in AGGREGATORS.items()
         if one.reads in ("votes", "votes and perhaps predictions")
         and (named or not one.needs_names)
+        and not one.needs_scale
     }
     if model is not None:
         ways[WITH_MODEL] = model.take(people.items)
