@@ -24,7 +24,7 @@ import polars as pl
 import pytest
 import torch
 
-from sfumato.cli.elicit import DOUBTS
+from sfumato.cli.elicit import DOUBTS, LOGS
 from sfumato.cli.help import CHOICES
 from sfumato.data import registry as data_registry
 from sfumato.data.decode import DECODERS, SUBSETS
@@ -900,6 +900,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], str]] = {
     "delimiters": (DELIMITERS, "the help of --delimiter tells them"),
     "scores of sets": (SCORES, "the page and the help of `cover` tell both"),
     "sides of a comparison": (BETWEEN, "the help of `plan --between` tells both"),
+    "forms of a log": (LOGS, "the help of `elicit serve --log` tells them"),
     "kinds of doubt": (DOUBTS, "the help of `elicit choose --doubt` tells both"),
     "subsets": (SUBSETS, "parts of the page of one dataset, which tells them"),
 }
