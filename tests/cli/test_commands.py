@@ -77,8 +77,8 @@ def test_labels_say_what_they_estimate(run: Run, name: str) -> None:
             "name=number; found 'seconds=x'",
         ),
         (
-            ["--format", "crowd", "--recipe", "votes", "--aggregate", "median"],
-            "No aggregator is called 'median'",
+            ["--format", "crowd", "--recipe", "votes", "--aggregate", "medoid"],
+            "No aggregator is called 'medoid'",
         ),
         (
             ["--format", "crowd", "--recipe", "votes", "--classes", "classes.txt"],

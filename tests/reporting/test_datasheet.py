@@ -78,7 +78,7 @@ def test_composition_is_counted() -> None:
 
     assert answer_to(sheet, "composition", "What is in it") == "3 items, 2 classes: cat, dog."
     assert answer_to(sheet, "composition", "behind a label") == (
-        "14 in all; 2 to 8 an item, median 4."
+        "14 in all; 2 to 8 per item, median 4."
     )
     assert "33.3% of the items are unanimous" in answer_to(sheet, "composition", "uncertain")
     assert answer_to(sheet, "composition", "most probable") == "cat 2, dog 1."

@@ -46,7 +46,7 @@ def test_texts_are_shown_as_text(
     visitor = visit(f"{place.url}/?participant=w{size['width']}", size=size)
     visitor.wait_for_trial(1)
     shown = visitor.page.locator(".text")
-    assert shown.count() == {"pairs": 2, "triplets": 3}.get(preset, 1)
+    assert shown.count() == {"pairs": 2, "preference": 2, "triplets": 3}.get(preset, 1)
     assert [one.strip() for one in shown.first.locator("b").all_inner_texts()] == [
         "premise",
         "hypothesis",

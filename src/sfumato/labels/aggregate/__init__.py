@@ -160,7 +160,6 @@ AGGREGATORS: dict[str, Aggregator] = {
         run=recalibrated,
         about="A pool in which each person's stated probabilities are sharpened, flattened or "
         "discounted by how well they predict what others state. Quality: how much is believed.",
-        given=("weights",),
     ),
     "wawa": Aggregator(
         estimand="what people say",
