@@ -42,7 +42,7 @@ from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.models import evaluate as evaluate_models
 from sfumato.evaluation.multilabel import MULTI_LABEL_METRICS, score_multi_labels
 from sfumato.evaluation.people import PERSON_METRICS, score_people
-from sfumato.evaluation.trials import SEED_TESTS, paired
+from sfumato.evaluation.trials import SEED_TESTS, pair_seeds
 from sfumato.items.items import Items
 from sfumato.items.load import load_items
 from sfumato.judgments.comparisons import (
@@ -791,7 +791,7 @@ REGISTRIES: dict[str, Registry] = {
     "test over seeds": Registry(
         SEED_TESTS,
         seed_test_law,
-        lambda name: paired(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
+        lambda name: pair_seeds(Estimate("kl", 0.0), {0: 0.1, 1: 0.2}, test=name, rng=rng()),
     ),
     "attack": Registry(
         ATTACKS,

@@ -19,7 +19,7 @@ from sfumato.evaluation.trials import (
     measure,
     metric_rows,
     moved_to,
-    paired,
+    pair_seeds,
     score_arm,
     stratum_places,
     value_of,
@@ -314,7 +314,7 @@ def test_arm_without_predictions_is_refused() -> None:
 def test_paired_differences_have_students_interval_and_test() -> None:
     apart = {0: 0.1, 2: 0.3, 5: 0.2}
 
-    one = paired(Estimate("kl", float("nan"), second="hard"), apart, rng=NOBODY)
+    one = pair_seeds(Estimate("kl", float("nan"), second="hard"), apart, rng=NOBODY)
 
     theirs = ttest_1samp(list(apart.values()), 0)
     limits = theirs.confidence_interval()

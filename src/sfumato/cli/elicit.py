@@ -230,13 +230,13 @@ def choose(
     """Choose items to ask about by how much people or models doubt them."""
     import numpy as np
 
-    from sfumato.elicit.making.choose import Choice, choose_items, doubt_of
+    from sfumato.elicit.making.choose import ItemChoice, choose_items, doubt_of
     from sfumato.labels.files import read_labels
 
     find(DOUBTS, doubt, what="kind of doubt")
     refuse_existing(output, overwrite=overwrite)
     known = [read_labels(path) for path in labels]
-    choice = Choice(hard, easy, hard_above, easy_below, batches)
+    choice = ItemChoice(hard, easy, hard_above, easy_below, batches)
     table = choose_items(
         known[0].items,
         doubt_of(known, "entropy" if doubt == "entropy" else "disagreement"),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from sfumato.elicit.design.study import LANGUAGES, Mode
-from sfumato.elicit.making.pictures import open_images, read_texts, sized
+from sfumato.elicit.making.pictures import open_images, read_texts, scale_image
 from sfumato.elicit.refusals import InvalidAnswer
 from sfumato.elicit.session.answers import check_answer
 from sfumato.errors import DataError
@@ -190,7 +190,7 @@ def _bytes(content: NDArray[Any]) -> NDArray[np.uint8]:
 def _address(image: Image.Image) -> str:
     """The picture itself as an address, for a page without a server."""
     written = BytesIO()
-    sized(image, "smooth").save(written, "PNG")
+    scale_image(image, "smooth").save(written, "PNG")
     return "data:image/png;base64," + base64.b64encode(written.getvalue()).decode()
 
 

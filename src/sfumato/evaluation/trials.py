@@ -367,13 +367,13 @@ def compare_arms(
                 influence = (
                     added_influence((first, second), (1, -1), apart, stratum, at) if both else None
                 )
-                found.append(paired(blank, apart, influence, test=test, rng=rng))
+                found.append(pair_seeds(blank, apart, influence, test=test, rng=rng))
             else:
                 found.append(pairs.estimate(blank, at))
     return found
 
 
-def paired(
+def pair_seeds(
     blank: Estimate,
     apart: Mapping[int, float],
     influence: NDArray[np.float64] | None = None,

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli import app
 from sfumato.elicit.design.places import database_url
-from sfumato.elicit.making.choose import Choice, choose_items, doubt_of
+from sfumato.elicit.making.choose import ItemChoice, choose_items, doubt_of
 from sfumato.elicit.storage.database import open_database
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
@@ -40,7 +40,7 @@ def test_entropy_is_the_mean_of_the_members_and_disagreement_that_of_pairs() -> 
 def test_every_batch_has_as_many_hard_and_as_many_easy_items(
     hard: int, easy: int, batches: int, seed: int
 ) -> None:
-    choice = Choice(hard * batches, easy * batches, batches=batches)
+    choice = ItemChoice(hard * batches, easy * batches, batches=batches)
     doubt = doubt_of([labels(seed)], "entropy")
     table = choose_items(ITEMS, doubt, choice, rng=np.random.default_rng(seed))
 
@@ -55,14 +55,14 @@ def test_every_batch_has_as_many_hard_and_as_many_easy_items(
 def test_bounds_hold_and_too_few_or_uneven_are_told() -> None:
     doubt = doubt_of([labels(0)], "entropy")
     rng = np.random.default_rng(0)
-    table = choose_items(ITEMS, doubt, Choice(9, 3, hard_above=0.25, easy_below=0.1), rng=rng)
+    table = choose_items(ITEMS, doubt, ItemChoice(9, 3, hard_above=0.25, easy_below=0.1), rng=rng)
 
     assert (table.filter(kind="hard")["doubt"] > 0.25).all()
     assert (table.filter(kind="easy")["doubt"] <= 0.1).all()
     with pytest.raises(DataError, match=r"30 hard items are wanted, but only"):
-        choose_items(ITEMS, doubt, Choice(30, hard_above=0.9), rng=rng)
+        choose_items(ITEMS, doubt, ItemChoice(30, hard_above=0.9), rng=rng)
     with pytest.raises(DataError, match=r"cannot be dealt evenly into 4 batches; 8 can"):
-        choose_items(ITEMS, doubt, Choice(9, batches=4), rng=rng)
+        choose_items(ITEMS, doubt, ItemChoice(9, batches=4), rng=rng)
 
 
 def test_bounds_of_cifar10s_fit_its_released_choice(data_folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_bounds_of_cifar10s_fit_its_released_choice(data_folder: Path) -> None:
         tuple("0123456789"),
         counts / counts.sum(axis=1, keepdims=True),
     )
-    choice = Choice(886, 114, hard_above=0.25, easy_below=0.1)
+    choice = ItemChoice(886, 114, hard_above=0.25, easy_below=0.1)
     table = choose_items(
         known.items, doubt_of([known], "entropy"), choice, rng=np.random.default_rng(0)
     )

@@ -157,7 +157,7 @@ class Recruiting(FrozenSettings):
         return self
 
 
-class Page(FrozenSettings):
+class PageLook(FrozenSettings):
     """How the page looks, and what it offers beside the question."""
 
     accent: str = Field(default="#1f4e8c", pattern=r"^#[0-9a-f]{6}$")
@@ -178,7 +178,7 @@ class Page(FrozenSettings):
     """Whether there is a button that gives the answer of the trial before."""
 
     @model_validator(mode="after")
-    def _can_be_read(self) -> "Page":
+    def _can_be_read(self) -> "PageLook":
         contrast = 1.05 / (_luminance(self.accent) + 0.05)
         if contrast < LEAST_CONTRAST:
             raise DataError(
@@ -279,7 +279,7 @@ class ElicitStudy(FrozenSettings):
     welcome: Welcome = Welcome()
     layout: Layout = Layout()
     recruiting: Recruiting = Recruiting()
-    page: Page = Page()
+    page: PageLook = PageLook()
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "ElicitStudy":
@@ -307,7 +307,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "welcome.comprehension": Check,
     "layout": Layout,
     "recruiting": Recruiting,
-    "page": Page,
+    "page": PageLook,
 }
 """The tables of ``study.toml`` by name."""
 

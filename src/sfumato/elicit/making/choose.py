@@ -24,7 +24,7 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class Choice:
+class ItemChoice:
     """How many items of each kind, and what makes them so."""
 
     hard: int
@@ -68,7 +68,11 @@ def _symmetric(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np
 
 
 def choose_items(
-    items: Sequence[str], doubt: NDArray[np.float64], choice: Choice, *, rng: np.random.Generator
+    items: Sequence[str],
+    doubt: NDArray[np.float64],
+    choice: ItemChoice,
+    *,
+    rng: np.random.Generator,
 ) -> pl.DataFrame:
     """The items to ask about: ``image``, ``batch``, ``kind`` (hard, easy) and ``doubt``."""
     hard = _taken(doubt, choice.hard, above=choice.hard_above, rng=rng)
@@ -105,7 +109,7 @@ def _taken(
     return rng.permutation(pool)[:count]
 
 
-def _dealt(count: int, choice: Choice, kind: str) -> list[int]:
+def _dealt(count: int, choice: ItemChoice, kind: str) -> list[int]:
     """The batch of each of so many items; every batch gets the same number."""
     if not choice.batches:
         return [0] * count

@@ -140,7 +140,7 @@ def write_picture(
 ) -> Picture:
     """Store a picture for the page; PNG, but what was a large enough JPEG stays one."""
     photograph = image.format == "JPEG" and max(image.size) >= SMALLEST
-    shown = sized(image, pixels)
+    shown = scale_image(image, pixels)
     ending = "jpg" if photograph else "png"
     written = BytesIO()
     if photograph:
@@ -368,7 +368,7 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def sized(image: Image.Image, pixels: Pixels) -> Image.Image:
+def scale_image(image: Image.Image, pixels: Pixels) -> Image.Image:
     """The picture at a size for the page, without metadata."""
     longer = max(image.size)
     way = Image.Resampling.LANCZOS

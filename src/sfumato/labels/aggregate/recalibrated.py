@@ -44,7 +44,7 @@ def recalibrated(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
             f"'recalibrated' would hold {len(evidence.item):,} statements of "
             f"{len(evidence.classes):,} numbers; use 'skill-weighted-pool'."
         )
-    stated = Stated.of(evidence)
+    stated = StatementRows.of(evidence)
 
     def refit(weight: Floats) -> Floats:
         weight = weight * evidence.weight
@@ -63,7 +63,7 @@ def recalibrated(evidence: Evidence, *, rng: np.random.Generator) -> Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class StatementRows:
     """One row per statement."""
 
     probs: Floats  # (statements, classes)
@@ -73,7 +73,7 @@ class Stated:
     people: int
 
     @classmethod
-    def of(cls, evidence: Evidence) -> "Stated":
+    def of(cls, evidence: Evidence) -> "StatementRows":
         """Several statements of a person about an item become their mean."""
         key = evidence.item.astype(np.int64) * evidence.people + evidence.person
         pairs, row = np.unique(key, return_inverse=True)
@@ -82,7 +82,7 @@ class Stated:
         item, person = np.divmod(pairs, evidence.people)
         return cls(normalise_rows(probs), item, person, len(evidence.items), evidence.people)
 
-    def take(self, rows: NDArray[np.bool_]) -> "Stated":
+    def take(self, rows: NDArray[np.bool_]) -> "StatementRows":
         """Some of the statements, about the same items and by the same people."""
         return replace(self, probs=self.probs[rows], item=self.item[rows], person=self.person[rows])
 
@@ -113,7 +113,7 @@ class Recalibration:
         """The mean power over people."""
         return float(np.einsum("ptl,t->", self.people, POWERS) / len(self.people))
 
-    def read(self, stated: Stated) -> tuple[Floats, Floats]:
+    def read(self, stated: StatementRows) -> tuple[Floats, Floats]:
         """Each statement as read, weighed by its odds, and what others would say instead."""
         believed = (self.people * (1 - LAPSES)).sum(axis=2)[stated.person]  # (statements, powers)
         own = sum(
@@ -122,19 +122,19 @@ class Recalibration:
         )
         return own / self.lapse[stated.person][:, None], stated.probs @ self.table
 
-    def pool(self, stated: Stated, weight: Floats) -> Floats:
+    def pool(self, stated: StatementRows, weight: Floats) -> Floats:
         """The labels of all items."""
         return pool_statements(stated, *self.read(stated), weight)
 
 
-def pool_statements(stated: Stated, own: Floats, others: Floats, weight: Floats) -> Floats:
+def pool_statements(stated: StatementRows, own: Floats, others: Floats, weight: Floats) -> Floats:
     """Statements as they were read, joined by item: odds add up, beside one mean of the others."""
     mass = weight[stated.person][:, None]
     instead = stated.sums(others * mass) / stated.sums(mass)
     return normalise_rows(stated.sums(own * mass) + instead)
 
 
-def recalibrate(stated: Stated, weight: Floats) -> Recalibration:
+def recalibrate(stated: StatementRows, weight: Floats) -> Recalibration:
     """Fit the table of others and everybody's powers and lapses to statements alone."""
     classes = stated.probs.shape[1]
     mass = weight[stated.person][:, None]
@@ -159,7 +159,7 @@ def recalibrate(stated: Stated, weight: Floats) -> Recalibration:
     return Recalibration(table, people.reshape(-1, len(POWERS), len(LAPSES)))
 
 
-def _likelihoods(stated: Stated, others: Floats, instead: Floats) -> Floats:
+def _likelihoods(stated: StatementRows, others: Floats, instead: Floats) -> Floats:
     """What others said about the same items, if each person is so, (people, powers x lapses)."""
     spread = SLIP / others.shape[1]
     columns = []

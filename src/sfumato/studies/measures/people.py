@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.evaluation.coverage import cover
 from sfumato.labels.aggregate import AGGREGATORS, aggregate
 from sfumato.labels.aggregate.evidence import evidence_of_distributions
-from sfumato.labels.aggregate.recalibrated import Stated, pool_statements, recalibrate
+from sfumato.labels.aggregate.recalibrated import StatementRows, pool_statements, recalibrate
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.votes import Votes
 from sfumato.labels.worth.panel import draw_people, end_of_scale, make_panel
@@ -207,7 +207,7 @@ def statement_pools(
     """
     evidence = evidence_of_distributions(stated)
     assert evidence.items == items
-    told, classes = Stated.of(evidence), evidence.class_order
+    told, classes = StatementRows.of(evidence), evidence.class_order
     own, instead = np.empty_like(told.probs), np.empty_like(told.probs)
     fold = rng.permutation(np.arange(told.items) % FOLDS)[told.item]
     for part in range(FOLDS):

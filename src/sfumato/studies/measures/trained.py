@@ -21,7 +21,7 @@ from sfumato.evaluation.trials import (
     Trial,
     added_influence,
     compare_arms,
-    paired,
+    pair_seeds,
     score_arm,
     steps_behind,
     value_of,
@@ -583,7 +583,7 @@ def _paired(
             second=to_json(steps_behind([model for side in theirs for model in side.models])),
         ),
     )
-    yield paired(blank, apart, influence, rng=np.random.default_rng(0))
+    yield pair_seeds(blank, apart, influence, rng=np.random.default_rng(0))
 
 
 def levels(data: StudyData, predictions: Predictions) -> Findings:
