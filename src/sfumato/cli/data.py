@@ -233,7 +233,7 @@ def _print_classes(found: Mapping[str, Any]) -> None:
     if not people or len(people) > MOST_PEOPLE:
         return
     short = short_names(row["person"] for row in people)
-    rows = [
+    by_person = [
         (
             short[row["person"]],
             f"{row['answers']:,}",
@@ -241,7 +241,7 @@ def _print_classes(found: Mapping[str, Any]) -> None:
         )
         for row in people
     ]
-    print_table("Classes by person", ("person", "answers", *across), rows)
+    print_table("Classes by person", ("person", "answers", *across), by_person)
 
 
 def _print_other(found: Mapping[str, Any]) -> None:

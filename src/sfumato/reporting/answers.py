@@ -148,11 +148,10 @@ def report(
 
 def _of_pairs(contents: ItemContents, classes: Sequence[str]) -> ItemContents:
     """What belongs to an item, for each pair of it and a class."""
-    pictures, texts = (
-        {f"{item}: {name}": one for item, one in known.items() for name in classes}
-        for known in (contents.pictures, contents.texts)
+    return ItemContents(
+        {f"{item}: {name}": one for item, one in contents.pictures.items() for name in classes},
+        {f"{item}: {name}": one for item, one in contents.texts.items() for name in classes},
     )
-    return ItemContents(pictures, texts)
 
 
 def answers_page(found: _Answers, title: str) -> Page:
@@ -287,8 +286,8 @@ def _basis_lines(found: _Answers) -> Iterator[str]:
     )
     if found.each_class:
         yield (
-            "Several classes may apply, so that each is a question of its own, yes or no: where "
-            "this page counts items, it counts pairs of an item and a class."
+            "Several classes may apply, so that each is a question of its own, yes or no; from "
+            "here on “items” are pairs of an item and a class."
         )
     same = _same_choice(found)
     if same is not None:
@@ -302,10 +301,12 @@ def _speaks_against(found: _Answers) -> Iterator[str]:
     if _same_choice(found) is not None:
         total = counts(found.votes).sum(axis=0)
         chance = float(((total / total.sum()) ** 2).sum())
-        yield (
-            f"By chance alone, were each class chosen as often as it is, it would be "
-            f"{100 * chance:.0f} of 100."
-        )
+        what = "yes and no said as often as they are"
+        if not found.each_class:
+            what = "each class chosen as often as it is"
+        yield (f"By chance alone, were {what}, it would be {100 * chance:.0f} of 100.")
+    if found.each_class:
+        yield "Intervals take the classes of an item for independent; if not, they are too narrow."
     alone = int((found.spread.answers == 1).sum())
     if alone:
         yield f"{count(alone, 'item')} with a single answer: nothing is known of disagreement."
