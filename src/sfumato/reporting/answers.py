@@ -132,7 +132,7 @@ def report(
     chosen = select(judgments)
     crowd = build_units(chosen, DEFAULT_RECIPE[judgments.question.kind])
     short = short_names(judgments.annotators)
-    crowd = replace(crowd, annotators=[short[name] for name in crowd.annotators])
+    crowd = replace(crowd, annotators=tuple(short[name] for name in crowd.annotators))
     rules = [rule_with("too-fast")]
     told = describe(judgments, rules=rules, rng=np.random.default_rng(seed))
     items = chosen.coded.coded("item").used().to_list()
