@@ -210,6 +210,8 @@ class Lead:
     how: Origin = field(default_factory=Origin)
     rows: tuple[Estimate, ...] = ()
     """The estimates that the answer tells."""
+    of_people: bool = False
+    """Whether the answer rests on people alone, though other parts of the page are simulated."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -268,6 +270,8 @@ class Page:
     def made_text(self) -> str:
         """The sentence that says so, once on a page."""
         kinds = " and ".join(self.made)
+        if self.lead is not None and self.lead.of_people:
+            return f"Simulated {kinds} are behind later parts of this page, not behind the answer."
         return f"Simulated {kinds}: these numbers rest on made-up answers, not on people."
 
 

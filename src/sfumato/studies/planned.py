@@ -40,6 +40,7 @@ from sfumato.planning.plans import (
 from sfumato.planning.power import PowerPlan
 from sfumato.planning.weigh import Candidate
 from sfumato.planning.worlds import Point
+from sfumato.provenance import is_simulated
 from sfumato.reporting.draw import Basis, Drawing, save
 from sfumato.reporting.figures import against_annotators, grid_maps
 from sfumato.reporting.figures.scores import mark_cell
@@ -228,7 +229,7 @@ def _power(plan: Plan) -> tuple[Section, ...]:
     return (Section("How many items and people will show it", " ".join(plan.power.lines()), table),)
 
 
-def _power_lead(power: PowerPlan, basis: Sequence[str]) -> Lead:
+def _power_lead(plan: Plan, power: PowerPlan, basis: Sequence[str]) -> Lead:
     """The cheapest design that will show an effect, among others that would."""
     asked = power.comparison
     bars = tuple(
@@ -251,6 +252,7 @@ def _power_lead(power: PowerPlan, basis: Sequence[str]) -> Lead:
         tuple(basis),
         tuple(dict.fromkeys(against)),
         Origin((POWER,), path=("variances of items and people in the pilot", "its answers")),
+        of_people=not any(is_simulated(pilot.crowd.provenance) for pilot in plan.pilots),
     )
 
 
@@ -278,7 +280,7 @@ def plan_lead(plan: Plan) -> Lead:
             f"{count(len(pilot.crowd.items), 'item')}."
         )
     if plan.power is not None:
-        return _power_lead(plan.power, basis[-len(plan.pilots) :])
+        return _power_lead(plan, plan.power, basis[-len(plan.pilots) :])
     listed = " and ".join([", ".join(sources[:-1]), sources[-1]] if sources[1:] else sources)
     basis.append(f"The numbers behind it are {listed}; a section says which is which.")
     against = [each.sentence for each in advice.changes[:2]]
