@@ -37,7 +37,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.labels.files import load_labels, read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.verbs import label
-from sfumato.learn.encoders import encoder_from, make_encoder
+from sfumato.learn.encoders import FineTuned, TorchEncoder, encoder_from, make_encoder
 from sfumato.learn.people import PersonOffsets, fit_offsets
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, from_json, to_json
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from sfumato.learn.examples import Examples
+    from sfumato.learn.examples import Examples, NormalisedNetwork
     from sfumato.learn.fit import Presentation
     from sfumato.learn.recipe import Augmentation, Recipe
     from sfumato.learn.train import TrainedNetwork
@@ -71,6 +71,12 @@ IMAGES_NETWORK, VECTORS_NETWORK = "resnet-8", "simple-ffn"
 
 IMAGES_RATE, VECTORS_RATE = 1e-3, 1e-2
 """Learning rates unless told otherwise: a vector's layers are few, and so are its steps."""
+
+ENCODER_RATE = 2e-5
+"""Learning rate of an encoder that is fine-tuned: so small that it forgets little."""
+
+ENCODER_WEIGHTS = "encoder/"
+"""What the names of its weights begin with among those of a model."""
 
 VALIDATION_SHARE, FEWEST_TO_SHARE = 0.1, 100
 """Unless told otherwise, a tenth of the labelled items is set aside to choose the epoch on; nothing
@@ -185,8 +191,8 @@ class Model:
         _require_torch("Predicting with a network")
         from sfumato.learn.examples import device_named, predict, repeatable
 
-        shown = self._fitting(self.read_items(items))
         place = device_named(device)
+        shown = self._fitting(self.read_items(items), place)
         with repeatable(place, 0):  # as when it was trained: bits depend on threads
             beliefs = predict(self._network(place), as_examples(shown), self.classes)
         about: dict[str, Setting] = {
@@ -243,7 +249,10 @@ class Model:
         weights, about = model_files(Path(path))
         weights.parent.mkdir(parents=True, exist_ok=True)
         part = weights.with_name(f".{weights.name}.part")
-        arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
+        kept = dict(self.weights)
+        if isinstance(self.encoder, FineTuned):
+            kept |= {ENCODER_WEIGHTS + name: array for name, array in self.encoder.weights.items()}
+        arrays = {name: np.ascontiguousarray(array) for name, array in kept.items()}
         try:
             save_file(arrays, part)
             part.replace(weights)
@@ -265,12 +274,17 @@ class Model:
         weights, about = _found(Path(path))
         told = _read_told(about)
         stored = _read_weights(weights)
+        tuned = {
+            name.removeprefix(ENCODER_WEIGHTS): stored.pop(name)
+            for name in sorted(stored)
+            if name.startswith(ENCODER_WEIGHTS)
+        }
         try:
             model = cls(
                 **{
                     **{name: told[name] for name in _TOLD if name in told},
                     "weights": stored,
-                    "encoder": encoder_from(told["encoder"]) if "encoder" in told else None,
+                    "encoder": encoder_from(told["encoder"], tuned) if "encoder" in told else None,
                     "people": PersonOffsets.of_settings(told["people"], told["classes"])
                     if "people" in told
                     else None,
@@ -362,11 +376,20 @@ class Model:
             self.network, self._image_shape, self.classes, self.weights, device
         ).eval()
 
-    def _fitting(self, items: Items) -> Items:
+    def _fitting(self, items: Items, device: "torch.device") -> Items:
         """The items in the form that was learnt, under the names that labels would use."""
         encoder = self.encoder
         if encoder is not None and items.kind == encoder.reads != self.kind:
-            items = encoder.encode(items)
+            if isinstance(encoder, FineTuned):
+                items = encoder.encode(items, device)
+            else:
+                items = encoder.encode(items)
+        other = items.encoder
+        if encoder and other and other.fingerprint != encoder.fingerprint:
+            raise DataError(
+                f"The model reads vectors by {encoder.name}; these were made by {other.name} from "
+                "other items or weights. Give the items themselves."
+            )
         if items.kind == self.kind == "images" and items.shape == (*self.shape[:2], 1):
             # grey pictures fill all colours, as they do among coloured ones
             items = replace(items, contents=np.repeat(items.contents, self.shape[2], axis=3))
@@ -404,6 +427,8 @@ def train(
     *,
     network: str | None = None,
     encoder: str | Path | Encoder | None = None,
+    fine_tune: bool = False,
+    encoder_rate: float = ENCODER_RATE,
     epochs: int = 60,
     batch_size: int = 64,
     learning_rate: float | None = None,
@@ -430,6 +455,9 @@ def train(
     fitted to the items that are learnt and no others. The learning rate is 0.001 for images and
     0.01 for vectors. ``augment`` changes images anew each time they are shown
     ("crop", "flip", "cutout").
+
+    ``fine_tune`` lets the network of the encoder (a sentence model, an image backbone) learn with
+    the head, by ``encoder_rate``; a GPU is worth having. The model keeps the weights of both.
 
     ``validation`` is the share of labelled items that is set aside to choose the epoch on, or
     their ids, or 0 for none; left out, it is a tenth of 100 items or more. Training stops after
@@ -458,7 +486,8 @@ def train(
     known, remarks = _labels(labels, single=people or shown == "one annotator")
     joined = join_labels(loaded, _labelled(known))
     learnt, chosen, notes = _parts(joined.items, known, validation, seed)
-    joined = replace(joined, items=_encoded(joined.items, encoder, learnt))
+    originals = joined.items
+    joined = replace(joined, items=_encoded(originals, encoder, learnt, fine_tune))
     network = _suitable_network(joined.items, network)
     _refuse_changes(changes, joined.items)
     rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
@@ -474,10 +503,16 @@ def train(
         augment=changes,
         seed=seed,
     )
-    trained = _fit(recipe, joined.items, known, learnt, chosen, shown, place, progress)
+    task = (known, learnt, chosen, shown, place, progress)
+    if fine_tune:
+        trained, tuned = _fine_tune(recipe, originals, joined.items, encoder_rate, *task)
+        joined = replace(joined, items=replace(joined.items, encoder=tuned))
+    else:
+        trained = _fit(recipe, as_examples(joined.items), *task)
     sizes, said = (len(learnt), len(chosen)), (*remarks, *notes)
     model = _finished(trained, recipe, joined, known, shown, sizes, said)
-    return _with_people(model, joined.items, known, device) if people else model
+    asked = originals if fine_tune else joined.items
+    return _with_people(model, asked, known, device) if people else model
 
 
 def _with_people(model: Model, items: Items, labels: LabelSet | CrowdLabels, device: str) -> Model:
@@ -510,15 +545,28 @@ def _require_numbers(seed: int, patience: int | None) -> None:
         raise DataError(f"The patience must be at least 1 epoch, not {patience}.")
 
 
-def _encoded(items: Items, encoder: str | Path | Encoder | None, learnt: Sequence[str]) -> Items:
+def _encoded(
+    items: Items, encoder: str | Path | Encoder | None, learnt: Sequence[str], fine_tune: bool
+) -> Items:
     """The items as networks can learn them; texts by tf-idf unless told otherwise."""
     if encoder is None and items.kind == "texts":
         encoder = "tf-idf"
+    if encoder is None and fine_tune:
+        raise DataError(
+            f"Only the network of an encoder is fine-tuned, and these {items.kind} have none; give "
+            "texts or images and name an encoder, as 'minilm' or 'efficientnet-lite0'."
+        )
     if encoder is None:
         return items
     if items.kind == "vectors":
         raise DataError("Vectors need no encoder; give the texts or images, or leave it out.")
-    return make_encoder(encoder, items.take(learnt)).encode(items)
+    made = make_encoder(encoder, items.take(learnt))
+    if fine_tune and not isinstance(made, TorchEncoder):
+        raise DataError(
+            f"The encoder {made.name!r} cannot be fine-tuned, because it holds no network; take a "
+            "sentence model, as 'minilm', or an image model."
+        )
+    return made.encode(items)
 
 
 def as_examples(items: Items) -> "Examples":
@@ -625,26 +673,47 @@ def _given_parts(
     return learnt, tuple(item for item in items.ids if item in chosen)
 
 
+def _fine_tune(
+    recipe: "Recipe",
+    originals: Items,
+    vectors: Items,
+    rate: float,
+    labels: LabelSet | CrowdLabels,
+    learnt: tuple[str, ...],
+    *task: Any,
+) -> "tuple[TrainedNetwork, FineTuned]":
+    """The head, trained together with the network of the encoder, and the new encoder."""
+    from sfumato.learn.train import new_network
+    from sfumato.learn.tuning import join_network
+
+    head = new_network(recipe, as_examples(vectors).take(learnt), labels.classes)
+    network, places = join_network(vectors.encoder, originals, head, rate)
+    trained = _fit(recipe, places, labels, learnt, *task, network=network)
+    return replace(trained, network=network.head), network.encoder()
+
+
 def _fit(
     recipe: "Recipe",
-    items: Items,
+    examples: "Examples",
     labels: LabelSet | CrowdLabels,
     learnt: tuple[str, ...],
     chosen: tuple[str, ...],
     presentation: "Presentation",
     device: "torch.device",
     progress: Callable[[int, int], None] | None,
+    *,
+    network: "NormalisedNetwork | None" = None,
 ) -> "TrainedNetwork":
     from sfumato.learn.fit import targets_of
     from sfumato.learn.train import train as train_network
 
-    examples = as_examples(items)
     mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
     return train_network(
         recipe,
         examples.take(learnt),
         targets_of(labels, learnt, presentation),
         validation=(examples.take(chosen), mean.take(chosen)) if chosen else None,
+        network=network,
         device=device,
         after_epoch=lambda epoch, network: progress(epoch, recipe.epochs) if progress else None,
     )
@@ -662,7 +731,8 @@ def _finished(
     from sfumato.learn.train import weights_of
 
     items = joined.items
-    settings = plain_settings({**asdict(recipe), "presentation": presentation})
+    tuned = {"encoder_rate": items.encoder.rate} if isinstance(items.encoder, FineTuned) else {}
+    settings = plain_settings({**asdict(recipe), "presentation": presentation, **tuned})
     about: dict[str, Setting] = {
         **settings,
         "items": items.fingerprint,
