@@ -312,9 +312,7 @@ def test_fine_tuning_learns_pairs_people_and_every_target(tiny: Path, shown: str
 
 
 def test_rate_of_the_encoder_is_its_own(reviews: Items, labels: LabelSet, tiny: Path) -> None:
-    given = {"encoder": tiny, "fine_tune": True, "network": "linear", "epochs": 1}
-
-    slow = train(reviews, labels, **given, encoder_rate=1e-30)
+    slow = train(reviews, labels, encoder=tiny, fine_tune=True, encoder_rate=1e-30, epochs=1)
 
     assert isinstance(slow.encoder, encoders.FineTuned)
     before = slow.encoder.base.module().state_dict()
@@ -391,7 +389,7 @@ def test_model_of_timm_is_asked_for_vectors(monkeypatch: pytest.MonkeyPatch) -> 
     about = {"input_size": (3, 12, 10), "mean": (0.5,) * 3, "std": (0.5,) * 3}
     data = SimpleNamespace(resolve_model_data_config=lambda model: about)
     stand_in = SimpleNamespace(create_model=create_model, data=data)
-    monkeypatch.setitem(sys.modules, "timm", stand_in)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "timm", stand_in)
     encoders._image_model.cache_clear()
 
     vectors = encode(np.zeros((2, 8, 8), np.uint8), "timm/stand-in")

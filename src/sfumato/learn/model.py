@@ -474,7 +474,6 @@ def train(
     from sfumato.learn.examples import device_named
     from sfumato.learn.fit import Presentation
     from sfumato.learn.networks import NETWORKS
-    from sfumato.learn.recipe import Optimizer, Recipe
 
     if network is not None:
         find(NETWORKS, network, what="network")  # before anything is read
@@ -488,27 +487,13 @@ def train(
     learnt, chosen, notes = _parts(joined.items, known, validation, seed)
     originals = joined.items
     joined = replace(joined, items=_encoded(originals, encoder, learnt, fine_tune))
-    network = _suitable_network(joined.items, network)
-    _refuse_changes(changes, joined.items)
-    rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
-    recipe = Recipe(
-        network=network,
-        epochs=epochs,
-        batch_size=batch_size,
-        optimizer=_option(optimizer, Optimizer, "optimizer"),
-        learning_rate=rate if learning_rate is None else learning_rate,
-        weight_decay=weight_decay,
-        stop_after=patience if chosen else None,
-        weights="best" if chosen else "last",
-        augment=changes,
-        seed=seed,
-    )
+    numbers = {"epochs": epochs, "batch_size": batch_size, "weight_decay": weight_decay}
+    kept = {"stop_after": patience if chosen else None, "weights": "best" if chosen else "last"}
+    settings = {**numbers, **kept, "seed": seed}
+    recipe = _recipe(joined.items, network, learning_rate, optimizer, changes, settings)
     task = (known, learnt, chosen, shown, place, progress)
-    if fine_tune:
-        trained, tuned = _fine_tune(recipe, originals, joined.items, encoder_rate, *task)
-        joined = replace(joined, items=replace(joined.items, encoder=tuned))
-    else:
-        trained = _fit(recipe, as_examples(joined.items), *task)
+    rate = encoder_rate if fine_tune else None
+    trained, joined = _learn(recipe, originals, joined, rate, *task)
     sizes, said = (len(learnt), len(chosen)), (*remarks, *notes)
     model = _finished(trained, recipe, joined, known, shown, sizes, said)
     asked = originals if fine_tune else joined.items
@@ -533,9 +518,27 @@ def _changes(augment: str | Sequence[str]) -> "tuple[Augmentation, ...]":
     return tuple(_option(name, Augmentation, "augmentation") for name in names)
 
 
-def _refuse_changes(changes: Sequence[str], items: Items) -> None:
+def _recipe(
+    items: Items,
+    network: str | None,
+    rate: float | None,
+    optimizer: str,
+    changes: "tuple[Augmentation, ...]",
+    settings: Mapping[str, Any],
+) -> "Recipe":
+    """How these items are learnt: what is left open depends on their kind."""
+    from sfumato.learn.recipe import Optimizer, Recipe
+
     if changes and items.kind != "images":
         raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
+    usual = IMAGES_RATE if items.kind == "images" else VECTORS_RATE
+    return Recipe(
+        network=_suitable_network(items, network),
+        optimizer=_option(optimizer, Optimizer, "optimizer"),
+        learning_rate=usual if rate is None else rate,
+        augment=changes,
+        **settings,
+    )
 
 
 def _require_numbers(seed: int, patience: int | None) -> None:
@@ -673,23 +676,27 @@ def _given_parts(
     return learnt, tuple(item for item in items.ids if item in chosen)
 
 
-def _fine_tune(
+def _learn(
     recipe: "Recipe",
     originals: Items,
-    vectors: Items,
-    rate: float,
+    joined: LabelledItems,
+    rate: float | None,
     labels: LabelSet | CrowdLabels,
     learnt: tuple[str, ...],
     *task: Any,
-) -> "tuple[TrainedNetwork, FineTuned]":
-    """The head, trained together with the network of the encoder, and the new encoder."""
+) -> "tuple[TrainedNetwork, LabelledItems]":
+    """The trained network, and the items with their encoder, which learns too if it has a rate."""
     from sfumato.learn.train import new_network
     from sfumato.learn.tuning import join_network
 
-    head = new_network(recipe, as_examples(vectors).take(learnt), labels.classes)
+    vectors, examples = joined.items, as_examples(joined.items)
+    if rate is None:
+        return _fit(recipe, examples, labels, learnt, *task), joined
+    head = new_network(recipe, examples.take(learnt), labels.classes)
     network, places = join_network(vectors.encoder, originals, head, rate)
     trained = _fit(recipe, places, labels, learnt, *task, network=network)
-    return replace(trained, network=network.head), network.encoder()
+    tuned = replace(vectors, encoder=network.encoder())
+    return replace(trained, network=network.head), replace(joined, items=tuned)
 
 
 def _fit(
