@@ -289,6 +289,10 @@ def test_fine_tuned_encoder_learns_with_the_head_and_is_kept_with_the_model(
         model.predict(encode(reviews, tiny))
     with pytest.raises(DataError, match="rate of the encoder must be above 0, not 0"):
         tune(encoder_rate=0)
+    (tiny / "README.md").write_text("another model")
+    encoders._model_fingerprint.cache_clear()
+    with pytest.raises(DataError, match="tiny' has other weights here than when it was used"):
+        Model.load(tmp_path / "m").predict(reviews)
 
 
 @pytest.mark.parametrize("shown", ["sampled", "one annotator"])

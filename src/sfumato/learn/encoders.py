@@ -148,7 +148,7 @@ class SentenceModel:
             "name": self.name,
             "fields": list(self.fields),
             "model": "" if self.name == "minilm" else self.model,
-            "fingerprint": self.fingerprint,
+            "fingerprint": self.expected or self.fingerprint,
         }
 
     def encode(self, items: Items) -> Items:
@@ -216,7 +216,8 @@ class Backbone:
         """What it takes to make it again, as plain values; the weights stay where they are."""
         if not self.model:
             return {"name": self.name}
-        return {"name": self.name, "images": self.model, "fingerprint": self.fingerprint}
+        known = self.expected or self.fingerprint
+        return {"name": self.name, "images": self.model, "fingerprint": known}
 
     def encode(self, items: Items) -> Items:
         """The images as vectors, computed once for the same images."""
@@ -328,7 +329,7 @@ class FineTuned:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over everything that decides the vectors."""
-        return _hash([self.base.fingerprint, _weights_fingerprint(self.weights)])
+        return _hash([self.base.settings(), _weights_fingerprint(self.weights)])
 
     def settings(self) -> dict[str, Any]:
         """What it takes to make it again besides the weights, as plain values."""
