@@ -348,6 +348,10 @@ def rerun_python(body: str, names: dict[str, object]) -> str:
     return printed
 
 
+PROGRESS = re.compile(r"^[A-Z][\w ]*: +\d+%.*\n", re.MULTILINE)
+"""How far a slow command is; a quick one does not say."""
+
+
 def rerun(body: str, folder: Path) -> str:
     """Run the commands of a block and put what they print below each."""
     printed = ""
@@ -361,7 +365,8 @@ def rerun(body: str, folder: Path) -> str:
             timeout=300,
             check=False,
         )
-        printed += f"$ {command}\n{done.stdout}{done.stderr}"
+        said = PROGRESS.sub("", done.stderr)
+        printed += f"$ {command}\n{done.stdout}{said}"
     return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE)
 
 

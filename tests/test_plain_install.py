@@ -146,7 +146,6 @@ WORKS = {
     ),
     "plan": ("plan", "--items", "20", "--classes", "3"),
     "mix": ("mix", "--images", "pictures", "--table", "table.csv", "--pairs", "1", "-o", "mixed"),
-    "results without a run": ("results", "-o", "pages"),
     "list of datasets": ("data", "list"),
     "place of a dataset": ("data", "path", "cifar10h"),
 }  # fmt: skip

@@ -107,6 +107,10 @@ class Bar:
         return self.text or number(self.value)
 
 
+LONG_MARK = 4
+"""Characters of a number on a scale, of which seven still stand apart on a phone."""
+
+
 @dataclass(frozen=True)
 class Chart:
     """A few numbers as a picture: a table whose middle column is drawn, so that it fits a phone."""
@@ -137,15 +141,23 @@ class Chart:
 
     @property
     def ticks(self) -> list[tuple[str, str]]:
-        """Places and texts of round numbers on the scale, seven at most."""
+        """Round numbers on the scale with their places: seven at most, four where they are long."""
+        marks = self._marks(6)
+        if max(len(self._mark_text(mark)) for mark in marks) > LONG_MARK:
+            marks = self._marks(3)  # so that they stand apart on a phone
+        return [(self.at(mark), self._mark_text(mark)) for mark in marks]
+
+    def _marks(self, most: int) -> list[float]:
         low, high = self.scale
-        step = 10.0 ** math.floor(math.log10((high - low) / 5))
-        step *= next(each for each in (1, 2, 5, 10) if (high - low) / (each * step) <= 6)
+        step = 10.0 ** math.floor(math.log10((high - low) / most))
+        step *= next(each for each in (1, 2, 5, 10) if (high - low) / (each * step) <= most)
         first = math.ceil(low / step - 1e-9)
-        marks = [step * at for at in range(first, math.floor(high / step + 1e-9) + 1)]
+        return [step * at for at in range(first, math.floor(high / step + 1e-9) + 1)]
+
+    def _mark_text(self, mark: float) -> str:
         if all(bar.text.endswith("%") for bar in self.bars):
-            return [(self.at(mark), f"{100 * mark:.10g}%") for mark in marks]
-        return [(self.at(mark), f"{mark:,.10g}") for mark in marks]
+            return f"{100 * mark:.10g}%"
+        return f"{mark:,.10g}"
 
     @property
     def table(self) -> pl.DataFrame:

@@ -37,6 +37,7 @@ from sfumato.planning.plans import (
     sizes_of,
     stands_for,
 )
+from sfumato.planning.power import PowerPlan
 from sfumato.planning.weigh import Candidate
 from sfumato.planning.worlds import Point
 from sfumato.reporting.draw import Basis, Drawing, save
@@ -227,8 +228,40 @@ def _power(plan: Plan) -> tuple[Section, ...]:
     return (Section("How many items and people will show it", " ".join(plan.power.lines()), table),)
 
 
+def _power_lead(power: PowerPlan, basis: Sequence[str]) -> Lead:
+    """The cheapest design that will show an effect, among others that would."""
+    asked = power.comparison
+    bars = tuple(
+        Bar(f"{one.items:,} items, {one.people:,} people, {one.form}", one.power, one.low, one.high,
+            strong=one is power.best, text=f"{one.power:.0%}")
+        for one in power.designs[:8]
+    )  # fmt: skip
+    answer, *_ = power.lines()
+    against = (
+        "The effect must be the smallest that matters to you, not what a pilot showed.",
+        "The pilot stands for the people and items to come: one odd person more changes it.",
+        *power.remarks,
+    )
+    caption = "Intervals are by what the pilot leaves open."
+    chart = Chart("Power that each design is expected to have", bars, caption, True, 1.0)
+    return Lead(
+        f"How much must be asked to show a difference of {asked.effect:g}?",
+        answer,
+        chart if bars else None,
+        tuple(basis),
+        tuple(dict.fromkeys(against)),
+        Origin((POWER,), path=("variances of items and people in the pilot", "its answers")),
+    )
+
+
+POWER = (
+    "The variances between items, between people and of what is left are drawn from what the "
+    "pilot says of them; the power of a t-test on means is the mean over these draws."
+)
+
+
 def plan_lead(plan: Plan) -> Lead:
-    """The advised form, and how likely no other is better."""
+    """What shows the effect that was asked about; otherwise the form that is advised."""
     task, advice = plan.task, plan.advice
     answer = _answer(advice)
     sources = sorted(set(advice.sources.values()))
@@ -244,6 +277,8 @@ def plan_lead(plan: Plan) -> Lead:
             f"A pilot of {pilot.form} answers: {count(len(pilot.crowd), 'answer')} about "
             f"{count(len(pilot.crowd.items), 'item')}."
         )
+    if plan.power is not None:
+        return _power_lead(plan.power, basis[-len(plan.pilots) :])
     listed = " and ".join([", ".join(sources[:-1]), sources[-1]] if sources[1:] else sources)
     basis.append(f"The numbers behind it are {listed}; a section says which is which.")
     against = [each.sentence for each in advice.changes[:2]]

@@ -47,7 +47,7 @@ FORMS_CAVEATS = (
 def votes_table(run: RunFolder) -> Section | None:
     """Every aggregator on every set, by the number of votes."""
     rows = run.estimates.filter(metric="kl").scores
-    if not len(rows):
+    if "few_votes" not in run.study.measures or not len(rows):
         return None
     table = rows.table.select("part", "arm", "step", "value", "low", "high", "items")
     wide = table.pivot(on="step", index=["part", "arm"], values="value", sort_columns=False)
