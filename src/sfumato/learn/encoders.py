@@ -338,18 +338,22 @@ class FineTuned:
 
     def encode(self, items: Items, device: "torch.device | None" = None) -> Items:
         """The items as vectors, on the best device unless told otherwise."""
-        import torch
-
         from sfumato.learn.examples import best_device, repeatable
 
         place = device or best_device()
+        with repeatable(place, 0):  # bits depend on threads
+            found = _in_batches(self.base, self.module().to(place), self.base.inputs(items))
+        return _vectors(items, found, self)
+
+    def module(self) -> "nn.Module":
+        """A copy of the network, to be changed."""
+        import torch
+
         module = self.base.module()
         module.load_state_dict(
             {name: torch.from_numpy(array.copy()) for name, array in self.weights.items()}
         )
-        with repeatable(place, 0):  # bits depend on threads
-            found = _in_batches(self.base, module.to(place), self.base.inputs(items))
-        return _vectors(items, found, self)
+        return module
 
 
 @dataclass(frozen=True)

@@ -564,7 +564,7 @@ def _encoded(
     if items.kind == "vectors":
         raise DataError("Vectors need no encoder; give the texts or images, or leave it out.")
     made = make_encoder(encoder, items.take(learnt))
-    if fine_tune and not isinstance(made, TorchEncoder):
+    if fine_tune and not isinstance(made, TorchEncoder | FineTuned):
         raise DataError(
             f"The encoder {made.name!r} cannot be fine-tuned, because it holds no network; take a "
             "sentence model, as 'minilm', or an image model."

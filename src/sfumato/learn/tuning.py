@@ -22,10 +22,8 @@ class TunedNetwork(NormalisedNetwork):
 
     network: "_EncoderAndHead"
 
-    def __init__(
-        self, encoder: TorchEncoder, inputs: NDArray[Any], head: NormalisedNetwork, rate: float
-    ) -> None:
-        super().__init__(_EncoderAndHead(encoder, inputs, head), torch.zeros(1), torch.ones(1))
+    def __init__(self, network: "_EncoderAndHead", rate: float) -> None:
+        super().__init__(network, torch.zeros(1), torch.ones(1))
         self.rate = rate
 
     @property
@@ -45,11 +43,15 @@ class TunedNetwork(NormalisedNetwork):
 
 class _EncoderAndHead(nn.Module):
     def __init__(
-        self, encoder: TorchEncoder, inputs: NDArray[Any], head: NormalisedNetwork
+        self,
+        encoder: TorchEncoder,
+        module: nn.Module,
+        inputs: NDArray[Any],
+        head: NormalisedNetwork,
     ) -> None:
         super().__init__()
         self.encoder, self.inputs = encoder, inputs
-        self.module, self.head = encoder.module().requires_grad_(True), head
+        self.module, self.head = module.requires_grad_(True), head
 
     def forward(self, places: Tensor) -> Tensor:
         """Logits, shape (items, classes)."""
@@ -72,7 +74,8 @@ def join_network(
     """
     if not rate > 0:
         raise DataError(f"The learning rate of the encoder must be above 0, not {rate}.")
-    assert isinstance(encoder, TorchEncoder)
+    assert isinstance(encoder, TorchEncoder | FineTuned)
+    base = encoder.base if isinstance(encoder, FineTuned) else encoder  # which is tuned further
     places = np.arange(len(items), dtype=np.float32).reshape(-1, 1, 1, 1)  # exact to 16 million
-    network = TunedNetwork(encoder, encoder.inputs(items), head, rate)
-    return network, VectorExamples(items.ids, places)
+    network = _EncoderAndHead(base, encoder.module(), base.inputs(items), head)
+    return TunedNetwork(network, rate), VectorExamples(items.ids, places)
