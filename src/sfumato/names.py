@@ -1,7 +1,7 @@
 """Find what a typed name means, or say which there are; put names in order, in sentences."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, TypeVar
@@ -37,6 +37,20 @@ def sorted_names(names: Sequence[str]) -> list[str]:
     if all(re.fullmatch(r"-?\d{1,18}", name) for name in names):
         return sorted(names, key=lambda name: (int(name), name))
     return sorted(names)
+
+
+def short_names(names: Iterable[str], least: int = 8) -> dict[str, str]:
+    """What each name is shown as: a long hexadecimal one by its beginning, which no other has.
+
+    >>> list(short_names(["ann", "1234567812345678", "1234567887654321"]).values())
+    ['ann', '123456781', '123456788']
+    """
+    names = list(dict.fromkeys(names))
+    for length in range(least, 16):
+        cut = [name[:length] if re.fullmatch("[0-9a-f]{16,}", name) else name for name in names]
+        if len(set(cut)) == len(names):
+            return dict(zip(names, cut, strict=True))
+    return dict(zip(names, names, strict=True))
 
 
 def quote_names(names: Sequence[str], most: int = 8) -> str:

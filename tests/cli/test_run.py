@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import sfumato as sf
 from sfumato.cli import app
 from sfumato.errors import SfumatoError
 from sfumato.labels.files import write_labels
@@ -239,6 +240,16 @@ def test_trace_of_a_difference_names_both_trainings(folder: Path) -> None:
 def test_trace_of_a_row_that_is_not_there_says_which_are(folder: Path) -> None:
     with pytest.raises(SfumatoError, match=r"There is no row 2 .*there are rows 0 to 1\."):
         run("report", folder, "--trace", 2)
+
+
+def test_report_of_a_run_can_be_named_as_it_is_called_anyway(folder: Path) -> None:
+    page = folder / "report.html"
+    for more in ((), ("--overwrite",)):
+        assert run("report", folder, "-o", page, *more) == f"Report: {page}\n"
+    assert sf.report(folder, page) == page
+    copy = folder.parent / "copy.html"
+    assert run("report", folder, "-o", copy) == f"Report: {copy}\n"
+    assert copy.read_bytes() == page.read_bytes()
 
 
 def test_folder_without_a_run_has_no_report(tmp_path: Path) -> None:

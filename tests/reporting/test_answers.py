@@ -196,3 +196,54 @@ def test_answer_is_the_share_of_pairs_that_say_the_same() -> None:
     assert lead.against[0].endswith("it would be 41 of 100.")
     assert lead.figure is not None
     assert [bar.text for bar in lead.figure.bars] == ["33%", "0%", "33%", "33%"]
+
+
+def test_classes_that_may_apply_together_are_each_a_question(tmp_path: Path) -> None:
+    Image.new("L", (8, 8)).save(tmp_path / "a.png")
+    page = report(
+        votes(
+            [
+                ("a", "ann", ["cat", "dog"]),
+                ("a", "ben", ["dog"]),
+                ("b", "ann", []),
+                ("b", "ben", []),
+            ],
+            "multi-label",
+        ),
+        pictures=tmp_path,
+    )
+
+    assert page.lead.answer == (
+        "Two people who answer about one class of the same item say the same in 83 of 100 cases."
+    )
+    classes = table_of(page, "Classes", "Classes")
+    assert classes.sort("class").select("class", "yes", "disputed items").rows() == [
+        ("<frog>", "0.0%", 0),
+        ("cat", "25.0%", 1),
+        ("dog", "50.0%", 0),
+    ]
+    disputed = table_of(page, "Most disputed items", "Where people disagree most")
+    assert disputed["item"].to_list() == ["a: cat"]
+    assert disputed["answers"].to_list() == ["ann: yes; ben: no"]
+    assert len(section(page, "Most disputed items")) == 2  # the picture of a
+    assert "1 of 6 pairs of item and class" in page.findings[0].text
+    assert not any("divide people most" in one.text for one in page.findings)
+
+
+def test_long_pseudonyms_are_shown_by_their_beginning() -> None:
+    people = ("0123456789abcdef" * 2, "0123456789abcdee" + "0" * 16, "f" * 32)
+    page = report(votes([("a", person, "cat") for person in people] + [("a", "ann", "dog")]))
+
+    assert set(table_of(page, "Who answered", "Annotators, the busiest first")["annotator"]) == {
+        *people, "ann",
+    }  # fmt: skip
+    other = ("0123456789abcdef" * 2, "0123456788abcdee" + "0" * 16, "f" * 32)
+    page = report(votes([("a", person, "cat") for person in other] + [("a", "ann", "dog")]))
+    who = table_of(page, "Who answered", "Annotators, the busiest first")
+    assert set(who["annotator"]) == {"0123456789", "0123456788", "f" * 10, "ann"}
+    assert "–" not in set(who["median seconds"])
+    assert (
+        "0123456789: cat"
+        in table_of(page, "Most disputed items", "Where people disagree most")["answers"][0]
+    )
+    assert other[0] not in render(page)

@@ -26,7 +26,7 @@ from sfumato.cli.printing import (
     simulation_mark,
 )
 from sfumato.errors import DataError
-from sfumato.names import format_count
+from sfumato.names import format_count, short_names
 
 if TYPE_CHECKING:
     from sfumato.judgments.formats.hf import Publication
@@ -232,11 +232,16 @@ def _print_classes(found: Mapping[str, Any]) -> None:
     across = [row["class"] for row in shown[:MOST_ACROSS]]
     if not people or len(people) > MOST_PEOPLE:
         return
-    rows = [
-        (row["person"], f"{row['answers']:,}", *(f"{row['classes'][name]:,}" for name in across))
+    short = short_names(row["person"] for row in people)
+    by_person = [
+        (
+            short[row["person"]],
+            f"{row['answers']:,}",
+            *(f"{row['classes'][name]:,}" for name in across),
+        )
         for row in people
     ]
-    print_table("Classes by person", ("person", "answers", *across), rows)
+    print_table("Classes by person", ("person", "answers", *across), by_person)
 
 
 def _print_other(found: Mapping[str, Any]) -> None:

@@ -224,6 +224,10 @@ def choose(
     batches: Annotated[
         int | None, typer.Option("--batches", min=1, help="Deal all into so many batches.")
     ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option("--groups", help="CSV image,superclass,class,...: as many of each group."),
+    ] = None,
     overwrite: given.Overwrite = False,
     seed: given.Seed = 0,
 ) -> None:
@@ -231,6 +235,7 @@ def choose(
     import numpy as np
 
     from sfumato.elicit.making.choose import ItemChoice, choose_items, doubt_of
+    from sfumato.elicit.making.tables import read_levels
     from sfumato.labels.files import read_labels
 
     find(DOUBTS, doubt, what="kind of doubt")
@@ -242,6 +247,7 @@ def choose(
         doubt_of(known, "entropy" if doubt == "entropy" else "disagreement"),
         choice,
         rng=np.random.default_rng(seed),
+        groups=None if groups is None else read_levels(groups, known[0].items),
     )
     table.write_csv(output)
     means = {kind: np.mean(rows["doubt"].to_numpy()) for (kind,), rows in table.group_by("kind")}

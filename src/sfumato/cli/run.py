@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shutil import copyfile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -170,10 +169,7 @@ def _report_run(folder: Path, output: Path | None, trace: int | None, *, overwri
         for line in trace_lines(opened, trace, data_folder()):
             typer.echo(line)
         return
-    drawn = write_report(opened)
-    if output is not None:
-        drawn = Path(copyfile(drawn, output))
-    typer.echo(f"Report: {drawn}")
+    typer.echo(f"Report: {write_report(opened, output)}")
 
 
 def results(

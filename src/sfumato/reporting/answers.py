@@ -7,7 +7,7 @@ are not disputed, however much they hedge.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from sfumato.evaluation.cartography import bars
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.quality import rule_with, times
 from sfumato.labels.agreement import between_pairs
-from sfumato.labels.build import DEFAULT_RECIPE, build
+from sfumato.labels.build import DEFAULT_RECIPE, EACH_CLASS, build_classes, build_units
 from sfumato.labels.describe import describe
 from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.signals import Spread, spread_of
 from sfumato.labels.verbs import to_judgments
 from sfumato.labels.votes import Votes, counts, votes_of
+from sfumato.names import short_names
 from sfumato.provenance import is_simulated
 from sfumato.reporting import figures
 from sfumato.reporting.contents import ItemContents, label_words, load_contents
@@ -65,6 +66,8 @@ class _Answers:
     chosen: Judgments
     """First views, each person once per item: what labels are made of."""
     crowd: CrowdLabels
+    """Annotators by their short names; where each class is asked about on its own, its items are
+    pairs of an item and a class."""
     told: Mapping[str, Any]
     """What ``describe`` counted."""
     contents: ItemContents
@@ -88,6 +91,11 @@ class _Answers:
         answers = np.bincount(known, minlength=len(self.crowd.annotators))
         order = np.argsort(-answers, kind="stable")
         return [int(person) for person in order if answers[person]]
+
+    @property
+    def each_class(self) -> bool:
+        """Whether several classes may apply, and people say of each whether it does."""
+        return DEFAULT_RECIPE[self.judgments.question.kind] in EACH_CLASS
 
     @property
     def simulated(self) -> bool:
@@ -122,16 +130,28 @@ def report(
     """
     judgments = to_judgments(answers, **reading)
     chosen = select(judgments)
-    crowd = build(chosen, DEFAULT_RECIPE[judgments.question.kind]).crowd
+    crowd = build_units(chosen, DEFAULT_RECIPE[judgments.question.kind])
+    short = short_names(judgments.annotators)
+    crowd = replace(crowd, annotators=tuple(short[name] for name in crowd.annotators))
     rules = [rule_with("too-fast")]
     told = describe(judgments, rules=rules, rng=np.random.default_rng(seed))
-    contents = load_contents(crowd.items, text=text, pictures=pictures, answers=answers)
-    page = answers_page(
-        _Answers(judgments, chosen, crowd, told, contents), title or _title(answers)
-    )
+    items = chosen.coded.coded("item").used().to_list()
+    contents = load_contents(items, text=text, pictures=pictures, answers=answers)
+    found = _Answers(judgments, chosen, crowd, told, contents)
+    if found.each_class:
+        found = replace(found, contents=_of_pairs(contents, judgments.question.classes))
+    page = answers_page(found, title or _title(answers))
     if path is not None:
         write(page, Path(path))
     return page
+
+
+def _of_pairs(contents: ItemContents, classes: Sequence[str]) -> ItemContents:
+    """What belongs to an item, for each pair of it and a class."""
+    return ItemContents(
+        {f"{item}: {name}": one for item, one in contents.pictures.items() for name in classes},
+        {f"{item}: {name}": one for item, one in contents.texts.items() for name in classes},
+    )
 
 
 def answers_page(found: _Answers, title: str) -> Page:
@@ -187,8 +207,9 @@ def _lead(found: _Answers) -> Lead:
     same = _same_choice(found)
     answer = "Nobody knows: no item has answers of two people."
     if same is not None:
+        about = "one class of the same item" if found.each_class else "the same item"
         answer = (
-            "Two people who answer about the same item say the same in "
+            f"Two people who answer about {about} say the same in "
             f"{100 * same['value']:.0f} of 100 cases."
         )
     elif several:
@@ -224,8 +245,9 @@ def _same_choice(found: _Answers) -> Mapping[str, Any] | None:
 
 def _disputed_text(found: _Answers) -> str:
     several, disputed = int((found.spread.answers > 1).sum()), int(found.spread.disputed.sum())
+    what = "pairs of item and class" if found.each_class else "items"
     return (
-        f"People disagree on {disputed:,} of {several:,} items that two or more answered "
+        f"People disagree on {disputed:,} of {several:,} {what} that two or more answered "
         f"({disputed / several:.0%})."
     )
 
@@ -249,7 +271,8 @@ def _path(found: _Answers) -> tuple[str, ...]:
     who = f" of {count(len(found.people), kind)}" if found.people else ""
     return (
         f"labels of {count(len(found.labels), 'item')}",
-        f"{count(len(found.crowd), 'answer')}{who} that make labels",
+        f"{count(len(found.chosen if found.each_class else found.crowd), 'answer')}{who} that make "
+        "labels",
         f"{count(found.told['judgments'], 'answer')} in the file",
     )
 
@@ -261,6 +284,11 @@ def _basis_lines(found: _Answers) -> Iterator[str]:
         f"{count(told['judgments'], 'answer')} about {count(told['items'], 'item')}, {people}; "
         f"{number(float(found.spread.answers.mean())).rstrip('0').rstrip('.')} answers per item."
     )
+    if found.each_class:
+        yield (
+            "Several classes may apply, so that each is a question of its own, yes or no; from "
+            "here on “items” are pairs of an item and a class."
+        )
     same = _same_choice(found)
     if same is not None:
         ends = interval(same["low"], same["high"])
@@ -273,10 +301,12 @@ def _speaks_against(found: _Answers) -> Iterator[str]:
     if _same_choice(found) is not None:
         total = counts(found.votes).sum(axis=0)
         chance = float(((total / total.sum()) ** 2).sum())
-        yield (
-            f"By chance alone, were each class chosen as often as it is, it would be "
-            f"{100 * chance:.0f} of 100."
-        )
+        what = "yes and no said as often as they are"
+        if not found.each_class:
+            what = "each class chosen as often as it is"
+        yield (f"By chance alone, were {what}, it would be {100 * chance:.0f} of 100.")
+    if found.each_class:
+        yield "Intervals take the classes of an item for independent; if not, they are too narrow."
     alone = int((found.spread.answers == 1).sum())
     if alone:
         yield f"{count(alone, 'item')} with a single answer: nothing is known of disagreement."
@@ -336,7 +366,7 @@ def _doubt_finding(found: _Answers) -> Iterator[Finding]:
 def _confused(found: _Answers) -> Iterator[Finding]:
     """The two classes that people name for the same items most often."""
     table = counts(found.votes)
-    if table.shape[1] < 2:
+    if table.shape[1] < 2 or found.each_class:
         return
     together = np.minimum(table[:, :, None], table[:, None, :]) if table.shape[1] <= 60 else None
     if together is None:
@@ -387,13 +417,17 @@ def _who(found: _Answers) -> Iterator[Block]:
     shown = found.people[:MOST_PEOPLE]
     same = _same_as_others(found.votes)
     own = entropy_by_person(found.crowd)
-    seconds = dict(times(found.chosen).people.select("annotator", "median").iter_rows())
+    short = short_names(found.judgments.annotators)
+    medians = times(found.chosen).people.select("annotator", "median").iter_rows()
+    seconds = {short[name]: median for name, median in medians}
     answers = np.bincount(found.crowd.annotator[found.crowd.annotator >= 0])
     names = [found.crowd.annotators[person] for person in shown]
     table = pl.DataFrame(
         {
             "annotator": names,
-            "answers": [f"{answers[person]:,}" for person in shown],
+            "yes or no" if found.each_class else "answers": [
+                f"{answers[person]:,}" for person in shown
+            ],
             "median seconds": [_seconds(seconds.get(name)) for name in names],
             "same choice as the others": [number(same.get(person)) for person in shown],
             "own doubt (nats)": [number(own[person]) for person in shown],
@@ -609,7 +643,25 @@ def _answers_of(found: _Answers, item: str) -> str:
 # Classes, labels, oddities.
 
 
+def _each_class(found: _Answers) -> Table:
+    """How often each class was said to apply."""
+    rows = []
+    for name, built in build_classes(found.chosen).items():
+        labels, spread = built.crowd.mean(), spread_of(built.crowd)
+        share = float(built.crowd.probs[:, 1].mean())
+        most = int((labels.probs[:, 1] > 0.5).sum())
+        disputed = int(spread.disputed.sum())
+        rows.append((name, len(labels), len(built.crowd), f"{share:.1%}", most, disputed))
+    schema = ["class", "items", "answers", "yes", "items where most say yes", "disputed items"]
+    table = pl.DataFrame(rows, schema=schema, orient="row").sort("disputed items", descending=True)
+    caption = "Each class by itself, the most disputed first; “unsure” is half a yes."
+    return Table("Classes", table, caption, simulated=found.simulated)
+
+
 def _classes(found: _Answers) -> Iterator[Block]:
+    if found.each_class:
+        yield _each_class(found)
+        return
     votes = found.votes
     width = len(votes.classes)
     total = np.bincount(votes.label, minlength=width)
@@ -659,6 +711,8 @@ def _labels(found: _Answers) -> Iterator[Block]:
     known = found.told["labels"]
     rows = [(words, number(known[name])) for name, words in LABEL_WORDS.items() if name in known]
     yield Table("Labels", pl.DataFrame(rows, schema=["what", "value"], orient="row"))
+    if found.each_class:
+        return
     mass = found.labels.probs.sum(axis=0)
     table = pl.DataFrame(
         {

@@ -7,6 +7,7 @@ The same page is the report in HTML and the text of the documentation in Markdow
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shutil import copyfile
 
 import polars as pl
 
@@ -493,8 +494,8 @@ def _with_rows(one: Finding, rows: dict[Estimate, int]) -> str:
     return f"{one.behind} {named}".strip()
 
 
-def write_report(run: RunFolder) -> Path:
-    """Write ``report.html`` and ``figures/``; returns the path of the report."""
+def write_report(run: RunFolder, copy: Path | None = None) -> Path:
+    """Write ``report.html`` and ``figures/``, and a copy where one is wanted; returns its path."""
     page = study_page(run)
     figures = run.folder / "figures"
     figures.mkdir(exist_ok=True)
@@ -506,4 +507,6 @@ def write_report(run: RunFolder) -> Path:
     table.with_columns(seeds).write_csv(run.folder / ROWS)
     path = run.folder / "report.html"
     write(page, path)
-    return path
+    if copy is None or (copy.exists() and copy.samefile(path)):
+        return copy or path
+    return Path(copyfile(path, copy))

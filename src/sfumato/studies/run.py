@@ -9,7 +9,6 @@ where it was.
 
 import json
 import platform
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -515,8 +514,7 @@ def report(source: object, path: str | Path | None = None, **options: Any) -> Pa
     if isinstance(source, str | Path) and (Path(source) / "run.json").is_file():
         source = Run.open(source)
     if isinstance(source, Run):
-        page = source.report()
-        return page if path is None else Path(shutil.copyfile(page, path))
+        return write_report(source, None if path is None else Path(path))
     if isinstance(source, Evaluation):
         return report_evaluation(source, path or "report.html", **options)
     return report_answers(source, path, **options)

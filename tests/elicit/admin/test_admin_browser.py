@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from tests.elicit.admin.conftest import ADMIN_KEY, Office, attend, make_office
 
-PAGES = ("", "items", "people", "rules", "words", "log")
+PAGES = ("", "items", "item/1", "people", "person/1", "pairs", "rules", "words", "log")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,9 @@ def test_pages_are_readable_and_accessible(
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width  # tables scroll inside their own box
         if folder := os.environ.get("SFUMATO_SHOTS"):
-            page.screenshot(path=f"{folder}/{name or 'overview'}-{width}.png", full_page=True)
+            page.screenshot(
+                path=f"{folder}/{name.replace('/', '-') or 'overview'}-{width}.png", full_page=True
+            )
     assert wrongs == []
     page.context.close()
 

@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sfumato.cli import app
 from sfumato.elicit.design.places import database_url
 from sfumato.elicit.making.choose import ItemChoice, choose_items, doubt_of
+from sfumato.elicit.making.tables import read_levels
 from sfumato.elicit.storage.database import open_database
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
@@ -63,6 +65,61 @@ def test_bounds_hold_and_too_few_or_uneven_are_told() -> None:
         choose_items(ITEMS, doubt, ItemChoice(30, hard_above=0.9), rng=rng)
     with pytest.raises(DataError, match=r"cannot be dealt evenly into 4 batches; 8 can"):
         choose_items(ITEMS, doubt, ItemChoice(9, batches=4), rng=rng)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_every_batch_has_as_many_of_every_group_of_every_level(data: st.DataObject) -> None:
+    """Give or take one; kinds stay exact, also where a level has groups of different sizes."""
+    seed = data.draw(st.integers(0, 99))
+    leaves = data.draw(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")),
+                                min_size=1, max_size=5, unique=True))  # fmt: skip
+    groups = pl.DataFrame(
+        [leaves[place % len(leaves)] for place in range(len(ITEMS))],
+        schema=["over", "class"], orient="row",
+    )  # fmt: skip
+    batches = data.draw(st.integers(1, 4))
+    choice = ItemChoice(
+        batches * data.draw(st.integers(0, 4 // batches)),
+        batches * data.draw(st.integers(0, 4 // batches)),
+        batches=batches,
+    )
+    doubt = doubt_of([labels(seed)], "entropy")
+    table = choose_items(ITEMS, doubt, choice, rng=np.random.default_rng(seed), groups=groups)
+
+    assert table["image"].n_unique() == len(table) == choice.hard + choice.easy
+    names = [f"{batch + 1}" for batch in range(batches)]
+    for level in (
+        ["kind"],
+        ["over"],
+        ["over", "class"],
+        ["kind", "over"],
+        ["kind", "over", "class"],
+    ):
+        for _, rows in table.group_by(level):
+            numbers = [rows["batch"].to_list().count(name) for name in names]
+            assert max(numbers) - min(numbers) <= (0 if level == ["kind"] else 1)
+    for kind, number in (("hard", choice.hard), ("easy", choice.easy)):
+        over = [len(table.filter(kind=kind, over=one)) for one in {one for one, _ in leaves}]
+        assert sum(over) == number and max(over) - min(over) <= 1
+
+
+def test_groups_that_cannot_be_even_are_told(tmp_path: Path) -> None:
+    doubt = doubt_of([labels(0)], "entropy")
+    groups = pl.DataFrame({"over": ["few"] * 3 + ["many"] * 37, "class": ["cat"] * 40})
+    with pytest.raises(DataError, match="4 hard items of cat of few are wanted, but only 3 of 3"):
+        choose_items(ITEMS, doubt, ItemChoice(8), rng=np.random.default_rng(0), groups=groups)
+
+    path = tmp_path / "groups.csv"
+    for text, told in (
+        ("image\ni0\n", "a column per level of groups beside image; there is none"),
+        ("image,kind\ni0,cat\n", "'kind' is a column of what is written"),
+        ("image,class\ni0,cat\n", "of 1 of 2 items; the first without is 'i1'"),
+        ("image,class\ni0,cat\ni0,dog\n", "'i0' is named before"),
+    ):
+        path.write_text(text)
+        with pytest.raises(DataError, match=told):
+            read_levels(path, ("i0", "i1"))
 
 
 def test_bounds_of_cifar10s_fit_its_released_choice(data_folder: Path) -> None:

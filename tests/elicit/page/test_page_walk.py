@@ -7,6 +7,7 @@ import pytest
 from tests.elicit.page.conftest import NARROW, WIDE, Place, Visitor
 from tests.elicit.page.look import no_violations, nothing_scrolls
 
+ADMIN_KEY = "a long key for tests only"
 RIGHT = [
     "The most likely category, or categories, of an image",
     "100 crowdsourced workers.",
@@ -25,6 +26,7 @@ def place(open_place: Callable[..., Place]) -> Place:
             "completion_url": "https://example.org/complete?cc={code}",
         },
         layout={"trials_per_person": 1, "shuffle_classes": False},
+        admin_key=ADMIN_KEY,
     )
 
 
@@ -76,6 +78,30 @@ def test_whole_session_ends_with_the_code(
     check()
     page.reload()
     page.get_by_text("C0DE42").wait_for()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_preview_of_the_dashboard_is_marked_and_accessible(
+    size: dict[str, int], place: Place, visit: Callable[..., Visitor]
+) -> None:
+    ann = visit(f"{place.url}/admin/", size)
+    page = ann.page
+    page.fill("#key", ADMIN_KEY)
+    page.click("main button")
+    link = page.locator("a", has_text="Look at the study").get_attribute("href", timeout=5_000)
+    page.goto(f"{place.url}{link}{size['width']}")  # somebody else for each width
+    for heading, button in (("Taking part", "I agree"), ("What you will do", "Continue")):
+        page.get_by_role("heading", name=heading).wait_for()
+        assert page.get_by_text("Preview: nothing is stored").is_visible()
+        nothing_scrolls(page)
+        no_violations(page)
+        page.get_by_role("button", name=button).click()
+    page.get_by_role("heading", name="Before you begin").wait_for()
+    answer_questions(page, RIGHT)
+    ann.wait_for_trial(1)
+    assert page.get_by_text("Preview: nothing is stored").is_visible()
+    nothing_scrolls(page)
+    no_violations(page)
 
 
 def test_session_works_by_keyboard_alone(place: Place, visit: Callable[..., Visitor]) -> None:

@@ -5,14 +5,16 @@ members should not have seen the items (S1-07). Hard items have much entropy, or
 ensemble; easy ones keep people awake and show who pays attention (S2-04, S2-05).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.optimize import LinearConstraint, milp
+from scipy.sparse import csr_array
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
@@ -73,20 +75,78 @@ def choose_items(
     choice: ItemChoice,
     *,
     rng: np.random.Generator,
+    groups: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """The items to ask about: ``image``, ``batch``, ``kind`` (hard, easy) and ``doubt``."""
-    hard = _taken(doubt, choice.hard, above=choice.hard_above, rng=rng)
-    left = np.setdiff1d(np.arange(len(doubt)), hard)
-    # Turned round, so that least doubt is most.
-    below = None if choice.easy_below is None else -choice.easy_below - TINY
-    easy = left[_taken(-doubt[left], choice.easy, above=below, rng=rng, what="easy")]
-    rows = [
-        (items[place], f"{batch + 1}", kind, float(doubt[place]))
-        for kind, chosen in (("hard", hard), ("easy", easy))
-        for place, batch in zip(chosen.tolist(), _dealt(len(chosen), choice, kind), strict=True)
-    ]
-    table = pl.DataFrame(rows, schema=["image", "batch", "kind", "doubt"], orient="row")
+    """The items to ask about: ``image``, ``batch``, ``kind`` (hard, easy) and ``doubt``.
+
+    ``groups`` has one row per item and one column per level, the outermost first. The numbers are
+    then shared out level by level, as evenly as can be, and every batch has as many items of each
+    group, and as many hard and easy ones in it, as any other, give or take one.
+    """
+    groups = pl.DataFrame(height=len(items)) if groups is None else groups
+    chosen = _chosen(doubt, choice, groups.rows() if groups.width else [()] * len(items), rng)
+    dealt = _dealt(chosen, choice.batches or 1, rng)
+    places = np.concatenate([np.empty(0, np.int64), *chosen.values()])
+    kinds = [kind for (kind, *_), found in chosen.items() for _ in found]
+    table = pl.DataFrame(
+        {
+            "image": [items[place] for place in places],
+            "batch": [f"{batch + 1}" for batch in dealt],
+            "kind": kinds,
+            "doubt": doubt[places],
+        }
+    ).hstack(groups[places] if groups.width else [])
     return table if choice.batches else table.drop("batch")
+
+
+Cell: TypeAlias = tuple[str, ...]
+"""The kind of an item, then its groups, the outermost first."""
+
+
+def _chosen(
+    doubt: NDArray[np.float64],
+    choice: ItemChoice,
+    groups: Sequence[tuple[str, ...]],
+    rng: np.random.Generator,
+) -> dict[Cell, NDArray[np.int64]]:
+    """The places of the items of each kind and group, in random order."""
+    inside: dict[tuple[str, ...], list[int]] = {}
+    for place, group in enumerate(groups):
+        inside.setdefault(group, []).append(place)
+    chosen: dict[Cell, NDArray[np.int64]] = {}
+    # Doubt is turned round for easy ones, so that least is most.
+    below = None if choice.easy_below is None else -choice.easy_below - TINY
+    wanted = (
+        ("hard", choice.hard, doubt, choice.hard_above),
+        ("easy", choice.easy, -doubt, below),
+    )
+    for kind, number, most, above in wanted:
+        if number % (choice.batches or 1):
+            raise DataError(
+                f"{number:,} {kind} items cannot be dealt evenly into {choice.batches:,} batches; "
+                f"{number - number % (choice.batches or 1):,} can."
+            )
+        for group, count in _shared_out(number, sorted(inside), rng).items():
+            left = np.setdiff1d(inside[group], chosen.get(("hard", *group), []))
+            what = " of ".join((f"{kind} items", *reversed(group)))
+            taken = _taken(most[left], count, above=above, rng=rng, what=what)
+            chosen[kind, *group] = left[taken]
+    return chosen
+
+
+def _shared_out(
+    number: int, groups: Sequence[tuple[str, ...]], rng: np.random.Generator, level: int = 0
+) -> dict[tuple[str, ...], int]:
+    """How many each group gets: as even as can be between those of a level, then within each."""
+    if level == len(groups[0]):
+        return {groups[0]: number}
+    names = sorted({group[level] for group in groups})
+    extra = rng.permutation(len(names))[: number % len(names)].tolist()
+    shared: dict[tuple[str, ...], int] = {}
+    for place, name in enumerate(names):
+        within = [group for group in groups if group[level] == name]
+        shared |= _shared_out(number // len(names) + (place in extra), within, rng, level + 1)
+    return shared
 
 
 def _taken(
@@ -95,13 +155,13 @@ def _taken(
     *,
     above: float | None,
     rng: np.random.Generator,
-    what: str = "hard",
+    what: str,
 ) -> NDArray[np.int64]:
     """So many places, in random order: drawn from those above a value, or those with most."""
     pool = np.flatnonzero(doubt > above) if above is not None else np.arange(len(doubt))
     if count > len(pool):
         raise DataError(
-            f"{count:,} {what} items are wanted, but only {len(pool):,} of {len(doubt):,} are; "
+            f"{count:,} {what} are wanted, but only {len(pool):,} of {len(doubt):,} are; "
             "want fewer, or move the bound."
         )
     if above is None:
@@ -109,13 +169,28 @@ def _taken(
     return rng.permutation(pool)[:count]
 
 
-def _dealt(count: int, choice: ItemChoice, kind: str) -> list[int]:
-    """The batch of each of so many items; every batch gets the same number."""
-    if not choice.batches:
-        return [0] * count
-    if count % choice.batches:
-        raise DataError(
-            f"{count:,} {kind} items cannot be dealt evenly into {choice.batches:,} batches; "
-            f"{count - count % choice.batches:,} can."
-        )
-    return [place % choice.batches for place in range(count)]
+def _dealt(
+    chosen: Mapping[Cell, NDArray[np.int64]], batches: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The batch of each item: every kind, group and kind within a group has n / batches, ± 1.
+
+    A batch takes whole numbers next to its fair part of what is left. Groups, and kinds with their
+    groups, are two trees of sets; their matrix is totally unimodular, so that such numbers exist.
+    """
+    sets: dict[Cell, list[int]] = {}
+    for column, (kind, *groups) in enumerate(chosen):
+        for depth in range(len(groups) + 1):
+            sets.setdefault((kind, *groups[:depth]), []).append(column)
+            sets.setdefault(("", *groups[:depth]), []).append(column)
+    rows = np.repeat(np.arange(len(sets)), [len(columns) for columns in sets.values()])
+    columns = np.concatenate(list(sets.values()))
+    member = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets), len(chosen)))
+    left = np.array([len(found) for found in chosen.values()])
+    parts = np.zeros((len(chosen), batches), dtype=np.int64)
+    for batch in range(batches):
+        fair = (member @ left) / (batches - batch)
+        bounds = LinearConstraint(member, np.floor(fair), np.ceil(fair))
+        found = milp(rng.random(len(left)), integrality=np.ones(len(left)), constraints=bounds)
+        parts[:, batch] = np.rint(found.x)
+        left = left - parts[:, batch]
+    return np.concatenate([np.repeat(np.arange(batches), part) for part in parts])

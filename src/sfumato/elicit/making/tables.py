@@ -13,6 +13,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import polars as pl
+
 from sfumato.elicit.making.pictures import Source
 from sfumato.errors import DataError
 from sfumato.judgments.formats.reading import open_text
@@ -104,6 +106,29 @@ def read_groups(table: Path, classes: Sequence[str]) -> dict[str, list[str]]:
         _known(row, "class", dict.fromkeys(classes), what="class of this study")
         groups.setdefault(row.fields["group"], []).append(row.fields["class"])
     return groups
+
+
+def read_levels(path: Path, items: Sequence[str]) -> pl.DataFrame:
+    """The groups of each item: CSV with the column image and one per level, the outermost first."""
+    with open_text(path) as file:
+        levels = [name for name in next(csv.reader(file), []) if name != "image"]
+    taken = [name for name in levels if name in ("batch", "kind", "doubt")]
+    if taken or not levels:
+        wrong = f"{taken[0]!r} is a column of what is written" if taken else "there is none"
+        raise DataError(f"{path.name} needs a column per level of groups beside image; {wrong}.")
+    rows: dict[str, Mapping[str, str]] = {}
+    for row in _rows_of_csv(path, ("image", *levels)):
+        image = row.fields["image"]
+        if image in rows:
+            raise DataError(f"{row.where}: the image {image!r} is named before.")
+        rows[image] = row.fields
+    missing = [item for item in items if item not in rows]
+    if missing:
+        raise DataError(
+            f"{path.name} names the groups of {len(items) - len(missing):,} of {len(items):,} "
+            f"items; the first without is {missing[0]!r}."
+        )
+    return pl.DataFrame({name: [rows[item][name] for item in items] for name in levels})
 
 
 def read_mixes_of(
