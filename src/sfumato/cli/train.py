@@ -34,6 +34,12 @@ Encoder = Annotated[
     str | None,
     typer.Option("--encoder", help="Texts to vectors: tf-idf, minilm, a model, a file of vectors."),
 ]
+FineTune = Annotated[
+    bool, typer.Option("--fine-tune", help="Let the encoder's network learn too; a GPU helps.")
+]
+EncoderRate = Annotated[
+    float, typer.Option("--encoder-rate", help="Its learning rate where it does.")
+]
 NetworkName = Annotated[str | None, typer.Option("--network", help="Which network (see below).")]
 ModelOutput = Annotated[
     Path, typer.Option("--output", "-o", help="Folder, or .safetensors file, to write.")
@@ -90,6 +96,8 @@ def train(
     output: ModelOutput,
     network: NetworkName = None,
     encoder: Encoder = None,
+    fine_tune: FineTune = False,
+    encoder_rate: EncoderRate = 2e-5,
     epochs: Epochs = 60,
     batch_size: BatchSize = 64,
     learning_rate: Rate = None,
@@ -123,6 +131,8 @@ def train(
             labels,
             network=network,
             encoder=encoder,
+            fine_tune=fine_tune,
+            encoder_rate=encoder_rate,
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=learning_rate,

@@ -37,7 +37,7 @@ from sfumato.judgments.judgments import Judgments
 from sfumato.labels.files import load_labels, read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.verbs import label
-from sfumato.learn.encoders import encoder_from, make_encoder
+from sfumato.learn.encoders import FineTuned, TorchEncoder, encoder_from, make_encoder
 from sfumato.learn.people import PersonOffsets, fit_offsets
 from sfumato.names import find
 from sfumato.provenance import Provenance, Setting, Step, from_json, to_json
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from sfumato.learn.examples import Examples
+    from sfumato.learn.examples import Examples, NormalisedNetwork
     from sfumato.learn.fit import Presentation
     from sfumato.learn.recipe import Augmentation, Recipe
     from sfumato.learn.train import TrainedNetwork
@@ -71,6 +71,12 @@ IMAGES_NETWORK, VECTORS_NETWORK = "resnet-8", "simple-ffn"
 
 IMAGES_RATE, VECTORS_RATE = 1e-3, 1e-2
 """Learning rates unless told otherwise: a vector's layers are few, and so are its steps."""
+
+ENCODER_RATE = 2e-5
+"""Learning rate of an encoder that is fine-tuned: so small that it forgets little."""
+
+ENCODER_WEIGHTS = "encoder/"
+"""What the names of its weights begin with among those of a model."""
 
 VALIDATION_SHARE, FEWEST_TO_SHARE = 0.1, 100
 """Unless told otherwise, a tenth of the labelled items is set aside to choose the epoch on; nothing
@@ -185,8 +191,8 @@ class Model:
         _require_torch("Predicting with a network")
         from sfumato.learn.examples import device_named, predict, repeatable
 
-        shown = self._fitting(self.read_items(items))
         place = device_named(device)
+        shown = self._fitting(self.read_items(items), place)
         with repeatable(place, 0):  # as when it was trained: bits depend on threads
             beliefs = predict(self._network(place), as_examples(shown), self.classes)
         about: dict[str, Setting] = {
@@ -243,7 +249,10 @@ class Model:
         weights, about = model_files(Path(path))
         weights.parent.mkdir(parents=True, exist_ok=True)
         part = weights.with_name(f".{weights.name}.part")
-        arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
+        kept = dict(self.weights)
+        if isinstance(self.encoder, FineTuned):
+            kept |= {ENCODER_WEIGHTS + name: array for name, array in self.encoder.weights.items()}
+        arrays = {name: np.ascontiguousarray(array) for name, array in kept.items()}
         try:
             save_file(arrays, part)
             part.replace(weights)
@@ -265,12 +274,17 @@ class Model:
         weights, about = _found(Path(path))
         told = _read_told(about)
         stored = _read_weights(weights)
+        tuned = {
+            name.removeprefix(ENCODER_WEIGHTS): stored.pop(name)
+            for name in sorted(stored)
+            if name.startswith(ENCODER_WEIGHTS)
+        }
         try:
             model = cls(
                 **{
                     **{name: told[name] for name in _TOLD if name in told},
                     "weights": stored,
-                    "encoder": encoder_from(told["encoder"]) if "encoder" in told else None,
+                    "encoder": encoder_from(told["encoder"], tuned) if "encoder" in told else None,
                     "people": PersonOffsets.of_settings(told["people"], told["classes"])
                     if "people" in told
                     else None,
@@ -362,11 +376,20 @@ class Model:
             self.network, self._image_shape, self.classes, self.weights, device
         ).eval()
 
-    def _fitting(self, items: Items) -> Items:
+    def _fitting(self, items: Items, device: "torch.device") -> Items:
         """The items in the form that was learnt, under the names that labels would use."""
         encoder = self.encoder
         if encoder is not None and items.kind == encoder.reads != self.kind:
-            items = encoder.encode(items)
+            if isinstance(encoder, FineTuned):
+                items = encoder.encode(items, device)
+            else:
+                items = encoder.encode(items)
+        other = items.encoder
+        if encoder and other and other.fingerprint != encoder.fingerprint:
+            raise DataError(
+                f"The model reads vectors by {encoder.name}; these were made by {other.name} from "
+                "other items or weights. Give the items themselves."
+            )
         if items.kind == self.kind == "images" and items.shape == (*self.shape[:2], 1):
             # grey pictures fill all colours, as they do among coloured ones
             items = replace(items, contents=np.repeat(items.contents, self.shape[2], axis=3))
@@ -404,6 +427,8 @@ def train(
     *,
     network: str | None = None,
     encoder: str | Path | Encoder | None = None,
+    fine_tune: bool = False,
+    encoder_rate: float = ENCODER_RATE,
     epochs: int = 60,
     batch_size: int = 64,
     learning_rate: float | None = None,
@@ -431,6 +456,9 @@ def train(
     0.01 for vectors. ``augment`` changes images anew each time they are shown
     ("crop", "flip", "cutout").
 
+    ``fine_tune`` lets the network of the encoder (a sentence model, an image backbone) learn with
+    the head, by ``encoder_rate``; a GPU is worth having. The model keeps the weights of both.
+
     ``validation`` is the share of labelled items that is set aside to choose the epoch on, or
     their ids, or 0 for none; left out, it is a tenth of 100 items or more. Training stops after
     ``patience`` epochs without a better validation loss, and the best epoch's weights are kept.
@@ -446,7 +474,6 @@ def train(
     from sfumato.learn.examples import device_named
     from sfumato.learn.fit import Presentation
     from sfumato.learn.networks import NETWORKS
-    from sfumato.learn.recipe import Optimizer, Recipe
 
     if network is not None:
         find(NETWORKS, network, what="network")  # before anything is read
@@ -458,26 +485,19 @@ def train(
     known, remarks = _labels(labels, single=people or shown == "one annotator")
     joined = join_labels(loaded, _labelled(known))
     learnt, chosen, notes = _parts(joined.items, known, validation, seed)
-    joined = replace(joined, items=_encoded(joined.items, encoder, learnt))
-    network = _suitable_network(joined.items, network)
-    _refuse_changes(changes, joined.items)
-    rate = IMAGES_RATE if joined.items.kind == "images" else VECTORS_RATE
-    recipe = Recipe(
-        network=network,
-        epochs=epochs,
-        batch_size=batch_size,
-        optimizer=_option(optimizer, Optimizer, "optimizer"),
-        learning_rate=rate if learning_rate is None else learning_rate,
-        weight_decay=weight_decay,
-        stop_after=patience if chosen else None,
-        weights="best" if chosen else "last",
-        augment=changes,
-        seed=seed,
-    )
-    trained = _fit(recipe, joined.items, known, learnt, chosen, shown, place, progress)
+    originals = joined.items
+    joined = replace(joined, items=_encoded(originals, encoder, learnt, fine_tune))
+    numbers = {"epochs": epochs, "batch_size": batch_size, "weight_decay": weight_decay}
+    kept = {"stop_after": patience if chosen else None, "weights": "best" if chosen else "last"}
+    settings = {**numbers, **kept, "seed": seed}
+    recipe = _recipe(joined.items, network, learning_rate, optimizer, changes, settings)
+    task = (known, learnt, chosen, shown, place, progress)
+    rate = encoder_rate if fine_tune else None
+    trained, joined = _learn(recipe, originals, joined, rate, *task)
     sizes, said = (len(learnt), len(chosen)), (*remarks, *notes)
     model = _finished(trained, recipe, joined, known, shown, sizes, said)
-    return _with_people(model, joined.items, known, device) if people else model
+    asked = originals if fine_tune else joined.items
+    return _with_people(model, asked, known, device) if people else model
 
 
 def _with_people(model: Model, items: Items, labels: LabelSet | CrowdLabels, device: str) -> Model:
@@ -498,9 +518,27 @@ def _changes(augment: str | Sequence[str]) -> "tuple[Augmentation, ...]":
     return tuple(_option(name, Augmentation, "augmentation") for name in names)
 
 
-def _refuse_changes(changes: Sequence[str], items: Items) -> None:
+def _recipe(
+    items: Items,
+    network: str | None,
+    rate: float | None,
+    optimizer: str,
+    changes: "tuple[Augmentation, ...]",
+    settings: Mapping[str, Any],
+) -> "Recipe":
+    """How these items are learnt: what is left open depends on their kind."""
+    from sfumato.learn.recipe import Optimizer, Recipe
+
     if changes and items.kind != "images":
         raise DataError(f"Vectors cannot be changed by {changes[0]!r}; only images can.")
+    usual = IMAGES_RATE if items.kind == "images" else VECTORS_RATE
+    return Recipe(
+        network=_suitable_network(items, network),
+        optimizer=_option(optimizer, Optimizer, "optimizer"),
+        learning_rate=usual if rate is None else rate,
+        augment=changes,
+        **settings,
+    )
 
 
 def _require_numbers(seed: int, patience: int | None) -> None:
@@ -510,15 +548,28 @@ def _require_numbers(seed: int, patience: int | None) -> None:
         raise DataError(f"The patience must be at least 1 epoch, not {patience}.")
 
 
-def _encoded(items: Items, encoder: str | Path | Encoder | None, learnt: Sequence[str]) -> Items:
+def _encoded(
+    items: Items, encoder: str | Path | Encoder | None, learnt: Sequence[str], fine_tune: bool
+) -> Items:
     """The items as networks can learn them; texts by tf-idf unless told otherwise."""
     if encoder is None and items.kind == "texts":
         encoder = "tf-idf"
+    if encoder is None and fine_tune:
+        raise DataError(
+            f"Only the network of an encoder is fine-tuned, and these {items.kind} have none; give "
+            "texts or images and name an encoder, as 'minilm' or 'efficientnet-lite0'."
+        )
     if encoder is None:
         return items
     if items.kind == "vectors":
         raise DataError("Vectors need no encoder; give the texts or images, or leave it out.")
-    return make_encoder(encoder, items.take(learnt)).encode(items)
+    made = make_encoder(encoder, items.take(learnt))
+    if fine_tune and not isinstance(made, TorchEncoder | FineTuned):
+        raise DataError(
+            f"The encoder {made.name!r} cannot be fine-tuned, because it holds no network; take a "
+            "sentence model, as 'minilm', or an image model."
+        )
+    return made.encode(items)
 
 
 def as_examples(items: Items) -> "Examples":
@@ -625,26 +676,51 @@ def _given_parts(
     return learnt, tuple(item for item in items.ids if item in chosen)
 
 
+def _learn(
+    recipe: "Recipe",
+    originals: Items,
+    joined: LabelledItems,
+    rate: float | None,
+    labels: LabelSet | CrowdLabels,
+    learnt: tuple[str, ...],
+    *task: Any,
+) -> "tuple[TrainedNetwork, LabelledItems]":
+    """The trained network, and the items with their encoder, which learns too if it has a rate."""
+    from sfumato.learn.train import new_network
+    from sfumato.learn.tuning import join_network
+
+    vectors, examples = joined.items, as_examples(joined.items)
+    if rate is None:
+        return _fit(recipe, examples, labels, learnt, *task), joined
+    head = new_network(recipe, examples.take(learnt), labels.classes)
+    network, places = join_network(vectors.encoder, originals, head, rate)
+    trained = _fit(recipe, places, labels, learnt, *task, network=network)
+    tuned = replace(vectors, encoder=network.encoder())
+    return replace(trained, network=network.head), replace(joined, items=tuned)
+
+
 def _fit(
     recipe: "Recipe",
-    items: Items,
+    examples: "Examples",
     labels: LabelSet | CrowdLabels,
     learnt: tuple[str, ...],
     chosen: tuple[str, ...],
     presentation: "Presentation",
     device: "torch.device",
     progress: Callable[[int, int], None] | None,
+    *,
+    network: "NormalisedNetwork | None" = None,
 ) -> "TrainedNetwork":
     from sfumato.learn.fit import targets_of
     from sfumato.learn.train import train as train_network
 
-    examples = as_examples(items)
     mean = labels.mean() if isinstance(labels, CrowdLabels) else labels
     return train_network(
         recipe,
         examples.take(learnt),
         targets_of(labels, learnt, presentation),
         validation=(examples.take(chosen), mean.take(chosen)) if chosen else None,
+        network=network,
         device=device,
         after_epoch=lambda epoch, network: progress(epoch, recipe.epochs) if progress else None,
     )
@@ -662,7 +738,8 @@ def _finished(
     from sfumato.learn.train import weights_of
 
     items = joined.items
-    settings = plain_settings({**asdict(recipe), "presentation": presentation})
+    tuned = {"encoder_rate": items.encoder.rate} if isinstance(items.encoder, FineTuned) else {}
+    settings = plain_settings({**asdict(recipe), "presentation": presentation, **tuned})
     about: dict[str, Setting] = {
         **settings,
         "items": items.fingerprint,

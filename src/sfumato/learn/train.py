@@ -99,6 +99,7 @@ def train(
     watch: Examples | None = None,
     start: Weights | None = None,
     mixing: Mixing | None = None,
+    network: NormalisedNetwork | None = None,
     device: torch.device | None = None,
     after_epoch: AfterEpoch = lambda epoch, network: None,
 ) -> TrainedNetwork:
@@ -108,8 +109,8 @@ def train(
     predictions of these images after every epoch, in evaluation mode, for data maps (S4-34).
     ``start`` are the weights of a trained network to go on from, its normalisation of pixels
     included (S0-27); left out, they are drawn with the recipe's seed. ``mixing`` mixes every
-    batch anew over all training items (S2-55), after the recipe's augmentation. ``device`` is
-    the best there is, unless told otherwise.
+    batch anew over all training items (S2-55), after the recipe's augmentation. ``network`` is
+    trained itself instead of a new one. ``device`` is the best there is, unless told otherwise.
     """
     if examples.items != targets.items:
         raise DataError("Examples and targets are about different items; join them by id first.")
@@ -121,8 +122,11 @@ def train(
         keep_freed_memory()
     generator = torch.Generator().manual_seed(recipe.seed)
     with repeatable(device, recipe.seed):
-        network = _network(recipe, examples, targets.classes, start).to(device)
-        run = _Run(recipe, network, examples, targets, generator, validation, watch, mixing)
+        if network is None:
+            network = new_network(recipe, examples, targets.classes, start)
+        run = _Run(
+            recipe, network.to(device), examples, targets, generator, validation, watch, mixing
+        )
         return run.go(after_epoch)
 
 
@@ -247,9 +251,10 @@ class _Run:
             self.scheduler.step()
 
 
-def _network(
-    recipe: Recipe, examples: Examples, classes: tuple[str, ...], start: Weights | None
+def new_network(
+    recipe: Recipe, examples: Examples, classes: tuple[str, ...], start: Weights | None = None
 ) -> NormalisedNetwork:
+    """The recipe's network before it learns, normalised by these examples."""
     inner = build_network(
         recipe.network, classes=len(classes), image_shape=examples.image_shape, seed=recipe.seed
     )
@@ -275,18 +280,18 @@ def _put_weights(
     network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in start.items()})
 
 
-def _optimizer(recipe: Recipe, network: nn.Module) -> torch.optim.Optimizer:
+def _optimizer(recipe: Recipe, network: NormalisedNetwork) -> torch.optim.Optimizer:
     match recipe.optimizer:
         case "adam":
             return torch.optim.Adam(
-                network.parameters(),
+                network.parameter_groups(),
                 lr=recipe.learning_rate,
                 weight_decay=recipe.weight_decay,
                 fused=True,
             )
         case "sgd":
             return torch.optim.SGD(
-                network.parameters(),
+                network.parameter_groups(),
                 lr=recipe.learning_rate,
                 momentum=recipe.momentum,
                 nesterov=recipe.momentum > 0,
