@@ -8,6 +8,7 @@ most of their time.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -121,6 +122,8 @@ def make_inputs(folder: Path) -> None:
         Image.fromarray(pixels).save(folder / "pictures" / f"i{number}.png")
         table += f"i{number},{'cat' if number % 2 else 'dog'}\n"
     (folder / "table.csv").write_text(table)
+    (folder / "pages").mkdir()
+    shutil.copy(ROOT / "docs" / "results" / "hmix.json", folder / "pages")
 
 
 CROWD = ("votes.csv", "--format", "crowd")
@@ -146,6 +149,7 @@ WORKS = {
     ),
     "plan": ("plan", "--items", "20", "--classes", "3"),
     "mix": ("mix", "--images", "pictures", "--table", "table.csv", "--pairs", "1", "-o", "mixed"),
+    "results of earlier runs": ("results", "-o", "pages"),
     "list of datasets": ("data", "list"),
     "place of a dataset": ("data", "path", "cifar10h"),
 }  # fmt: skip
