@@ -345,9 +345,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     uri = page.file.src_uri
     if uri in WIDE:
         page.meta["hide"] = WIDE[uri]
-    if uri.startswith("results/") and uri != "results/README.md":
-        page.meta["search"] = {"exclude": True}  # the claims are all on one page
-    elif uri.startswith(("start", "guides/", "concepts/")):
+    if uri.startswith(("start", "guides/", "concepts/")):
         page.meta["search"] = {"boost": 2}
     if uri == "formulas.md":
         return re.sub(

@@ -40,7 +40,7 @@ def main(data: Path, splits: int) -> None:
             ]
             for habits in HABITS.values()
         }
-        for place, one in enumerate(checks["published"][0].marginals):
+        for place, one in enumerate(checks["joint"][0].marginals):
             print(
                 f"  {one.name:42}", *(f"{counted(found, place):>12}" for found in checks.values())
             )

@@ -1,11 +1,13 @@
 """``sfumato run``, ``report`` and ``results``: what is typed reaches the study."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +21,7 @@ from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.provenance import Step, to_json
 from sfumato.scores import Estimate, Estimates, source_text
-from sfumato.studies.run import Runner
+from sfumato.studies.run import Runner, choose_study
 from sfumato.studies.study import Study, read_study, study_text
 
 
@@ -36,7 +38,8 @@ def study_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
 
     def note(study: Study, folder: Path, runner: Runner) -> SimpleNamespace:
         asked.append((study, folder, runner))
-        return SimpleNamespace(tables={}, folder=folder)
+        timing = SimpleNamespace(cell_seconds=0.0)
+        return SimpleNamespace(tables={}, folder=folder, info={}, timing=timing)
 
     monkeypatch.setattr("sfumato.studies.run.run_study", note)
     monkeypatch.chdir(tmp_path)
@@ -76,6 +79,14 @@ def test_seeds_epochs_and_networks_have_options_of_their_own(
     assert (found.seeds, found.training.epochs) == (2, 4)
     assert found.networks == ("simple-ffn", "resnet-8")
     assert found.training.learning_rate == read_study("digits-table").training.learning_rate
+
+
+def test_epochs_are_those_of_the_training_that_is_watched_too() -> None:
+    found = choose_study("digits-audit", epochs=2)
+
+    assert found.dynamics is not None
+    assert (found.training.epochs, found.dynamics.epochs) == (2, 2)
+    assert choose_study("digits", epochs=2).dynamics is None
 
 
 def test_arms_are_chosen_by_name_and_recipes_can_be_added(study_of: Callable[..., Study]) -> None:
@@ -263,9 +274,45 @@ def test_results_are_a_page_its_numbers_and_a_scoreboard(folder: Path, tmp_path:
 
     told = run("results", folder, "-o", pages)
 
-    written = [pages / name for name in ("digits-table.md", "digits-table.json", "README.md")]
-    assert told.splitlines() == [f"Wrote {path}." for path in written]
-    record = json.loads(written[1].read_text(encoding="utf-8"))
+    written = [pages / name for name in ("digits-table.md", "README.md")]
+    *wrote, compute = told.splitlines()
+    assert wrote == [f"Wrote {path}." for path in written]
+    assert re.fullmatch(r"Compute: [\d.,]+ (core )?hours of .+ in 1 run\.", compute)
+    record = json.loads((pages / "digits-table.json").read_text(encoding="utf-8"))
     assert record["name"] == "digits-table"
-    assert any(score["value"] == 0.75 for score in record["scores"])
-    assert "digits-table" in written[2].read_text(encoding="utf-8")
+    assert 0.75 in pl.read_csv(pages / "digits-table" / "estimates.csv")["value"]
+    assert all("digits-table" in path.read_text(encoding="utf-8") for path in written)
+
+
+def test_paper_runs_all_its_studies_and_writes_its_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def note(
+        studies: list[Study], folder: Path, results: Path, runner: Runner, watch: object
+    ) -> dict[str, str]:
+        asked.update(names=[one.name for one in studies], seeds={one.seeds for one in studies})
+        asked.update(folder=folder, results=results)
+        return {}
+
+    monkeypatch.setattr("sfumato.studies.run.run_paper", note)
+    written = tmp_path / "docs" / "papers" / "paper-4.md"
+    monkeypatch.setattr(
+        "sfumato.studies.papers.write_papers", lambda results, folder, names: [written]
+    )
+
+    told = run("run", "paper-4", "--seeds", 2, "-o", tmp_path, "--pages", tmp_path / "docs")
+
+    assert asked["names"][0] == "cifar10s-aggregate"
+    assert "frozen-cifar10s-aggregate" in asked["names"]
+    assert asked["folder"] == tmp_path
+    assert asked["results"] == tmp_path / "docs" / "results"
+    assert told == f"Wrote {written}.\n"
+
+
+def test_options_for_one_study_are_refused_for_a_paper(tmp_path: Path) -> None:
+    with pytest.raises(SfumatoError, match="--arms is for one study; a paper has several"):
+        run("run", "paper-1", "--arms", "soft", "-o", tmp_path)
+    with pytest.raises(SfumatoError, match="--pages is for papers"):
+        run("run", "digits-table", "--pages", tmp_path)

@@ -64,7 +64,12 @@ def test_check_prints_every_kind_of_habits_and_writes_nothing(run: Run) -> None:
 
     assert done.code == 0, done.err
     checks = json.loads(done.out)["checks"]
-    assert [check["habits"] for check in checks] == ["published", "joint", "personal"]
+    assert [check["habits"] for check in checks] == [
+        "independent",
+        "published",
+        "joint",
+        "personal",
+    ]
     assert {row["marginal"] for row in checks[0]["marginals"]} >= {"top-1 probability"}
     assert "Habits joint" in text.out
     assert "Habits published" not in text.out

@@ -21,7 +21,9 @@ from sfumato.data import (
 )
 from sfumato.errors import DataError, UnknownName
 
-ELSEWHERE = ("cifar10-official", "cifar10.1", "cinic10", "cifar10c", "soft-digits")
+ELSEWHERE = (
+    "cifar10-official", "cifar10.1", "cinic10", "cifar10c", "glove", "imagenet-far", "soft-digits",
+)  # fmt: skip
 """Not among the shared files."""
 
 

@@ -1,4 +1,4 @@
-"""CINIC-10 is read from its folders, with or without the pictures of CIFAR-10."""
+"""CINIC-10 is read from its folders, ImageNet-Far from folders and a table of their classes."""
 
 from pathlib import Path
 
@@ -89,3 +89,38 @@ def test_missing_folders_and_empty_parts_are_named(folder: Path) -> None:
 def test_misspelt_subset_gets_a_suggestion(folder: Path) -> None:
     with pytest.raises(UnknownName, match="No subset of cinic10 is called 'imagnet'"):
         load("cinic10", "valid", folder, subset="imagnet")
+
+
+def far_folder(tmp_path: Path, rows: str) -> Path:
+    root = tmp_path / "imagenet-far"
+    for name, value in (("n02417914", 10), ("n02423022", 20), ("n02391049", 30), ("teapot", 40)):
+        save(root / "pictures" / name / f"{name}_1.png", np.full((60, 48, 3), value, np.uint8))
+    save(root / "pictures" / "n02391049" / "grey.png", np.full((64, 64), 35, np.uint8))
+    (root / "classes.csv").write_text(f"item,label\n{rows}", encoding="utf-8")
+    return tmp_path
+
+
+def test_class_map_makes_a_far_set_of_folders_of_pictures(tmp_path: Path) -> None:
+    """S0-43: ibex and gazelle as deer, zebra as horse."""
+    rows = "n02417914,deer\nn02423022,deer\nn02391049,horse\n"
+
+    far = load("imagenet-far", folder=far_folder(tmp_path, rows))
+
+    assert far.classes == CIFAR10 and far.images.shape == (4, 32, 32, 3)
+    assert [far.classes[label] for label in far.labels] == ["deer", "deer", "horse", "horse"]
+    assert far.items[:2] == ("n02417914/n02417914_1", "n02423022/n02423022_1")
+    assert far.images[:, 0, 0, 0].tolist() == [10, 20, 35, 30]
+    assert [step.name for step in far.provenance] == ["load imagenet-far", "remap classes"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("n0241791,deer\n", "Did you mean 'n02417914'"),
+        ("n02417914,deers\n", "No new class is called 'deers'. Did you mean 'deer'"),
+        ("n02417914,\n", "classes.csv"),
+    ],
+)
+def test_class_map_that_does_not_fit_is_a_sentence(tmp_path: Path, rows: str, told: str) -> None:
+    with pytest.raises((DataError, UnknownName), match=told):
+        load("imagenet-far", folder=far_folder(tmp_path, rows))

@@ -160,8 +160,11 @@ def test_the_table_has_a_row_an_item_and_peoples_entropy() -> None:
         "variability",
         "correctness",
         "region",
+        "stratum",
         "human_entropy",
+        "human_uncertainty",
     ]
+    assert set(table["stratum"]) == {"disputed"}
     assert table["item"].to_list() == list(target.items)
     assert table["human_entropy"].to_numpy() == pytest.approx(entropy(target))
     assert data_map_table(data_map(watched, target))["human_entropy"].null_count() == 5

@@ -31,6 +31,7 @@ BOUNDS = {
     "confidence": (0, 1),
     "confidence_right": (0, 1),
     "confidence_wrong": (0, 1),
+    "confidence_gap": (-1, 1),
     "entropy": (0, math.log(4)),
     "entropy_correlation": (-1, 1),
     "entropy_correlation_spearman": (-1, 1),
@@ -56,6 +57,7 @@ CLASS_ORDER_BREAKS_TIES = SEES_THE_TOP_CLASS_ONLY | {
     "worst_class_accuracy",
     "confidence_right",
     "confidence_wrong",
+    "confidence_gap",
     "second_best_accuracy_all",
 }
 
@@ -251,4 +253,4 @@ def test_no_two_metrics_that_are_no_means_are_the_same() -> None:
     values = all_of(human, model, names)
 
     assert values["entropy_correlation"] == pytest.approx(entropy_correlation(human, model))
-    assert len(set(values.values())) == len(names) == 7
+    assert len(set(values.values())) == len(names) == 8

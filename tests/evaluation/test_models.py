@@ -159,6 +159,18 @@ def test_original_labels_reach_every_metric_that_asks_what_is_right() -> None:
     assert value(found, "brier", against="original") == pytest.approx(expected)
 
 
+def test_confidence_is_split_by_original_labels_where_they_are_given() -> None:
+    """S0-35: paper 1 calls right what is the original label, not what most people say."""
+    original = {"item": ITEMS, "label": ["dog", "cat", "cat", "dog"]}
+    top = MODEL.probs.max(axis=1)
+    right = MODEL.probs.argmax(axis=1) == [1, 0, 0, 1]
+
+    found = evaluate(HUMAN, MODEL, original=original, draws=5)
+
+    for metric, mask in (("confidence_right", right), ("confidence_wrong", ~right)):
+        assert value(found, metric, against="original") == pytest.approx(top[mask].mean())
+
+
 def test_original_class_that_is_not_shared_leaves_the_item_out() -> None:
     model = label_set((*ITEMS, "e"), ("cat", "dog"), [*MODEL.probs, [0.5, 0.5]])
     original = {"item": WITH_NONE.items, "label": ["none of these", "cat", "dog", "dog", "dog"]}

@@ -12,6 +12,7 @@ from scipy.stats import entropy as scipy_entropy
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, top_k_accuracy_score
 
 from sfumato.evaluation.metrics import (
+    METRICS,
     accuracy,
     brier,
     confidence,
@@ -202,6 +203,9 @@ def test_confidence_is_split_by_being_right() -> None:
     assert confidence(human, model).tolist() == [0.7, 0.6]
     assert confidence_right(human, model) == pytest.approx([0.7, np.nan], nan_ok=True)
     assert confidence_wrong(human, model) == pytest.approx([np.nan, 0.6], nan_ok=True)
+    right, wrong = confidence_right(human, model)[0], 0.6
+    assert METRICS["confidence_gap"].overall(human, model) == pytest.approx(right - wrong)
+    assert np.isnan(METRICS["confidence_gap"].overall(human, human))  # nowhere wrong
 
 
 def test_top2_looks_for_the_choice_of_people_among_the_two_of_the_model() -> None:

@@ -236,6 +236,33 @@ def test_backbone_tells_pictures_apart_and_grey_ones_are_read() -> None:
     assert "torchvision" not in sys.modules
 
 
+def test_vectors_of_many_images_are_kept_in_parts_that_other_sets_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def mean_colours(encoder: object, module: object, pixels: np.ndarray) -> np.ndarray:
+        asked.append(len(pixels))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return pixels.mean(axis=(1, 2))
+
+    monkeypatch.setattr(encoders, "_in_batches", mean_colours)
+    monkeypatch.setattr(encoders, "_image_model", lambda source: SimpleNamespace(module=None))
+    monkeypatch.setattr(encoders.Backbone, "fingerprint", "weights")
+    monkeypatch.setattr(encoders, "KEPT_TOGETHER", 4)
+    pixels = np.random.default_rng(0).integers(0, 256, (10, 2, 2, 3), dtype=np.uint8)
+
+    with pytest.raises(KeyboardInterrupt):
+        encode(pixels, "efficientnet-lite0")
+    vectors = encode(pixels, "efficientnet-lite0")
+    fewer = encode(pixels[:8], "efficientnet-lite0")
+
+    assert asked == [4, 4, 4, 2]  # what was begun goes on, and eight of ten are known
+    assert np.abs(vectors.contents - pixels.mean(axis=(1, 2))).max() < 1e-4
+    assert (fewer.contents == vectors.contents[:8]).all()
+
+
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
     """A folder of a sentence model: minilm's tokens, one small layer, weights drawn by chance."""

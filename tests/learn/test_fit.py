@@ -144,6 +144,23 @@ def test_rate_with_the_least_validation_loss_is_chosen_and_reported() -> None:
     assert np.array_equal(found.arrays["predictions"], alone.arrays["predictions"])
 
 
+def test_loss_of_a_rate_is_that_of_the_weights_that_are_kept() -> None:
+    examples, labels, split = problem()
+    chance = np.random.default_rng(0).permutation(labels.probs)  # nothing to learn but by heart
+    labels = LabelSet(labels.items, labels.classes, chance)
+    best = replace(RECIPE, epochs=8)
+    last = replace(best, weights="last")
+    losses = [
+        row["validation_loss"]
+        for row in fit_and_predict(last, examples, labels, split).scores["history"]
+    ]
+
+    (kept,) = fit_with_best_rate(last, (0.01,), examples, labels, split).scores["rates"]
+    (least,) = fit_with_best_rate(best, (0.01,), examples, labels, split).scores["rates"]
+
+    assert kept["validation_loss"] == losses[-1] > min(losses) == least["validation_loss"]
+
+
 @pytest.mark.parametrize("selection", ["nested", "on-test-part"])
 def test_where_a_rate_was_chosen_stays_written(
     selection: Literal["nested", "on-test-part"],

@@ -29,9 +29,10 @@ from xgboost import XGBClassifier
 
 from sfumato.errors import DataError
 from sfumato.evaluation.scorers import soft_scorer
+from sfumato.labels.alter import temperature
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.soft_rows import read_rows
-from sfumato.learn.soft_targets import SoftTargets, derivatives, loss_and_gradient
+from sfumato.learn.soft_targets import SoftTargets, derivatives, loss_and_gradient, map_labels
 
 Array = NDArray[np.float64]
 
@@ -500,3 +501,25 @@ def test_sets_too_small_for_a_split_give_the_shares_of_classes(make: Callable[..
     model = SoftTargets(make(**options)).fit(X, probs)
 
     assert np.allclose(model.predict_proba(X), probs.mean(axis=0), atol=1e-6)
+
+
+def test_a_map_that_sharpens_is_learnt_from_some_items_and_holds_for_all() -> None:
+    rng = np.random.default_rng(0)
+    names = tuple(map(str, range(200)))
+    dense = LabelSet(names, ("cat", "dog", "frog"), 0.97 * rng.dirichlet(np.ones(3), 200) + 0.01)
+    sharp = temperature(dense, 0.5)
+
+    mapped = map_labels(dense, sharp.take(names[:100]))
+
+    assert mapped.items == dense.items
+    np.testing.assert_allclose(mapped.probs, sharp.probs, atol=0.01)
+    assert mapped.provenance[-1].settings["learnt from"] == 100
+
+
+def test_a_map_needs_items_and_classes_in_common() -> None:
+    dense = LabelSet(("a", "b"), ("cat", "dog"), np.array([[0.5, 0.5], [1, 0]]))
+
+    with pytest.raises(DataError, match="No item has both"):
+        map_labels(dense, LabelSet(("c",), ("cat", "dog"), np.eye(1, 2)))
+    with pytest.raises(DataError, match="classes"):
+        map_labels(dense, LabelSet(("a",), ("cat", "frog"), np.eye(1, 2)))

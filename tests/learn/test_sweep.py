@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -321,6 +322,41 @@ def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
     assert [result.scores["mean"] for result in again] == [
         draw(seed).scores["mean"] for seed in range(4)
     ]
+
+
+def test_cells_of_an_earlier_folder_are_found_and_nothing_is_written_to_it(tmp_path: Path) -> None:
+    log, old, new = tmp_path / "log", tmp_path / "old", tmp_path / "new"
+    cells = seeds(counted, 3, log=str(log))
+    run_sweep(cells[:2], old, workers=2)
+    before = content(old)
+
+    results = [done(result) for result in run_sweep(cells, new, workers=2, earlier=(old,))]
+
+    assert sorted(log.read_text().split()) == ["0", "1", "2"]
+    assert [result.folder for result in results] == [old, old, new]
+    assert content(old) == before
+    assert np.array_equal(results[0].arrays()["values"], draw(0).arrays["values"])
+
+
+def test_cell_that_another_sweep_finishes_meanwhile_is_not_begun(tmp_path: Path) -> None:
+    log, folder, other = tmp_path / "log", tmp_path / "cells", tmp_path / "other"
+    cells = seeds(counted, 6, log=str(log))
+    run_sweep(cells[3:], other, workers=2)
+    log.unlink()
+    states: list[Progress] = []
+
+    def other_sweep_ends(state: Progress) -> None:
+        if not states:
+            shutil.copytree(other, folder, dirs_exist_ok=True)
+        states.append(state)
+
+    results = run_sweep(cells, folder, workers=2, progress=other_sweep_ends)
+
+    assert sorted(log.read_text().split()) == ["0", "1", "2"]
+    assert [done(one).scores["mean"] for one in results] == [
+        draw(seed).scores["mean"] for seed in range(6)
+    ]
+    assert (states[0].found, states[-1].found, states[-1].done) == (0, 3, 6)
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])

@@ -474,3 +474,31 @@ def test_a_share_or_floor_out_of_range_is_refused() -> None:
         items_first(labels((1, 0, 0)), carries=0)
     with pytest.raises(DataError, match=r"-1 items a class"):
         items_first(labels((1, 0, 0)), per_class=-1)
+
+
+def beliefs(items: int = 40, classes: int = 5) -> LabelSet:
+    """What a made-up model believes: softmax of random logits."""
+    logits = np.random.default_rng(3).normal(size=(items, classes))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return LabelSet(tuple(map(str, range(items))), tuple("abcde"[:classes]), probs)
+
+
+def test_a_model_that_answers_tells_a_pupil_more_by_soft_answers() -> None:
+    task = Task(items=40, classes=5, beta=1e-9)
+
+    advice = advise(task, oracle=beliefs(), rng=np.random.default_rng(0))
+
+    rho = {(one.form, one.kept): one.rho for one in advice.alternatives}
+    assert rho["soft", None] > rho["sparse", 2] > rho["hard", None]
+    assert rho["soft", None] > 0.8  # all that it believes, as it believes it
+    assert advice.form == "soft"
+    assert advice.sources["rho"] == "a model's answers"
+    assert any("what a pupil could learn" in reason for reason in advice.reasons)
+    assert {one.error for one in advice.alternatives} == {0.0}
+
+
+def test_beliefs_about_other_classes_are_refused() -> None:
+    with pytest.raises(DataError, match="believes in 4 classes and the task has 5"):
+        advise(Task(items=9, classes=5), oracle=beliefs(classes=4), rng=np.random.default_rng(0))
+    with pytest.raises(DataError, match="something of 2 items; give 3 or more"):
+        advise(Task(items=9, classes=5), oracle=beliefs(items=2), rng=np.random.default_rng(0))

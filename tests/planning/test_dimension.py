@@ -9,10 +9,14 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sfumato.errors import DataError
 from sfumato.planning.grid import (
     effective_dimensionality,
+    grid_points,
     pca_curve,
     ratio_correlation,
+    search_codes,
+    simulate_point,
 )
 from sfumato.planning.information import ratio
+from sfumato.stats import cosines
 
 
 def some_points(count: int = 20, dimensions: int = 6) -> NDArray[np.float64]:
@@ -128,3 +132,41 @@ def test_tasks_without_an_effective_dimensionality_are_not_counted() -> None:
 def test_too_few_tasks_are_refused() -> None:
     with pytest.raises(DataError, match="fewer than four tasks"):
         ratio_correlation(means_with([4.0, 3.5, 2.0, None, None], [5]))
+
+
+@pytest.mark.parametrize("keep", [1, 2, 4])
+def test_a_searched_code_is_never_worse_than_pca_and_mostly_better(keep: int) -> None:
+    gains = []
+    for seed in range(4):
+        points = np.random.default_rng(seed).standard_normal((25, 6))
+
+        codes, rho = search_codes(points, keep)
+
+        assert codes.shape == (25, keep)
+        upper = np.triu_indices(25, 1)
+        alike = cosines(codes)[upper].round(12), cosines(points)[upper]
+        assert rho == pytest.approx(spearmanr(*alike).statistic)
+        gains.append(rho - pca_curve(points)[keep - 1])
+
+    assert min(gains) >= 0
+    # a single number has only a sign, which no smooth search moves
+    assert max(gains) == 0 if keep == 1 else max(gains) > 0.01
+
+
+def test_a_code_of_as_many_numbers_as_dimensions_is_the_truth() -> None:
+    points = np.random.default_rng(0).standard_normal((12, 3))
+
+    assert search_codes(points, 3)[1] == pytest.approx(1)
+    assert search_codes(points, 9)[1] == pytest.approx(1)
+    with pytest.raises(DataError, match="A code of 0 numbers"):
+        search_codes(points, 0)
+
+
+def test_searched_codes_are_asked_for_by_name() -> None:
+    (point,) = grid_points(
+        items=[9], classes=[5], dimensions=[6], seeds=1, forms=["pca", "searched"], kept=[2]
+    )
+
+    rows = {row["form"]: row["rho"] for row in simulate_point(point)["rows"]}
+
+    assert rows["searched"] >= rows["pca"] > 0

@@ -1,6 +1,7 @@
 import json
 import pickle
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from sfumato.planning.grid import (
     ratio_correlation,
     recovered_means,
     run_grid,
+    simulate_modes,
     simulate_point,
 )
 from sfumato.planning.information import ratio
@@ -298,3 +300,17 @@ def test_wrong_requests_are_refused() -> None:
         grid_points(items=[3], classes=[3], dimensions=[2], seeds=0)
     with pytest.raises(UnknownName, match="Did you mean 'soft'"):
         grid_points(items=[3], classes=[3], dimensions=[2], seeds=1, forms=["softt"])
+
+
+def test_with_one_mode_naming_it_and_naming_the_class_are_the_same() -> None:
+    found = simulate_modes(items=20, classes=4, modes=[1, 3], dimensions=3, seeds=2)
+
+    rho = {(m, named, form, seed): value for m, named, form, seed, value in found.iter_rows()}
+    for form, seed in product(("hard", "soft"), range(2)):
+        assert rho[1, "mode", form, seed] == rho[1, "class", form, seed]
+        assert rho[3, "mode", form, seed] != rho[3, "class", form, seed]
+    means = found.filter(modes=3, form="soft").group_by("named").agg(pl.col("rho").mean())
+    by_name = dict(means.iter_rows())
+    assert by_name["mode"] > by_name["class"]  # the class leaves open where an item lies
+    with pytest.raises(DataError, match="Classes of 0 modes"):
+        simulate_modes(items=20, classes=4, modes=[0], dimensions=3)

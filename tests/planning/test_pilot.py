@@ -18,10 +18,18 @@ from sfumato.judgments.formats.datasets import read_cifar10s
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.judgments.question import ask
-from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.labels.running import numbered_crowd
 from sfumato.planning.information import constraints
-from sfumato.planning.pilot import answer_information, error_rate, flip_rate, of_shared_items, pilot
+from sfumato.planning.pilot import (
+    answer_information,
+    error_rate,
+    flip_rate,
+    of_shared_items,
+    pilot,
+    telling_classes,
+    to_ratings,
+)
 from sfumato.planning.weigh import contradictions, item_errors, perceive, state_answers
 
 Array = NDArray[np.float64]
@@ -333,3 +341,40 @@ def test_nothing_is_told_before_two_people_answered_about_one_item() -> None:
 
     assert answer_information(question, alone, items=5) is None
     assert answer_information(question, crowd_of([[1.0, 0, 0, 0]] * 2, [0, 0]), items=2) is None
+
+
+def test_the_most_telling_classes_of_a_pilot_are_those_that_split_its_items() -> None:
+    one, other = [0.1, 0.6, 0.1, 0.2], [0.1, 0.2, 0.1, 0.6]  # b and d differ by group
+    rows = np.array([one] * 10 + [other] * 10)
+    labels = LabelSet(tuple(map(str, range(20))), tuple("abcd"), rows)
+    pairs = [
+        {"first": str(a), "second": str(b), "rating": 6.0 if (a < 10) == (b < 10) else 0.0}
+        for a in range(20)
+        for b in range(a + 1, 20)
+    ]
+    columns = {"annotator": pl.String, "seconds": pl.Float64, "order": pl.Int64}
+    table = pl.DataFrame(pairs).with_columns(
+        *(pl.lit(None, kind).alias(name) for name, kind in columns.items()), view=pl.lit("first")
+    )
+    rated = Comparisons(COMPARISON_QUESTIONS["pairs"], table)
+    some = Comparisons(rated.question, table.filter(pl.int_range(pl.len()) % 3 == 0))
+
+    by_ratings, by_some, by_labels = (
+        telling_classes(labels, ratings, rng=np.random.default_rng(0))
+        for ratings in (rated, some, None)
+    )
+
+    for told in (by_ratings, by_some, by_labels):
+        assert list(told)[:2] == ["b", "d"]
+        assert told["b"] > 0.3
+        assert told["a"] == pytest.approx(0)
+
+
+def test_ratings_are_read_from_a_file_or_taken_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("first,second,rating\na,b,3\n", encoding="utf-8")
+
+    rated = to_ratings(path)
+
+    assert to_ratings(rated) is rated
+    assert rated.table["rating"].to_list() == [3]

@@ -173,7 +173,7 @@ def test_a_wider_spread_moves_items_away_from_the_same_centres() -> None:
         ({"asks": (Ask("sparse"),)}, "'sparse' keeps None of 4 classes"),
         ({"asks": (Ask("sparse", 5),)}, "'sparse' keeps 5 of 4 classes"),
         ({"asks": (Ask("soft", 2),)}, "'soft' has no k̂"),
-        ({"asks": (Ask("pca", 2),), "flipped": 0.1}, "PCA codes are no answers"),
+        ({"asks": (Ask("pca", 2),), "flipped": 0.1}, "PCA's are no answers"),
     ],
 )
 def test_a_point_that_cannot_be_is_refused(wrong: dict[str, object], says: str) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError, UnknownName
+from sfumato.evaluation.metrics import by_class
 from sfumato.evaluation.models import Evaluation, evaluate
 from sfumato.labels.labelset import LabelSet
 from sfumato.reporting.evaluation import (
@@ -13,8 +14,8 @@ from sfumato.reporting.evaluation import (
     report_evaluation,
     worst_items,
 )
-from sfumato.reporting.page import render
-from sfumato.reporting.text import said
+from sfumato.reporting.page import Table, render
+from sfumato.reporting.text import number, said
 from sfumato.scores import Estimates
 
 
@@ -61,6 +62,7 @@ def test_page_has_every_part_and_every_metric(found: Evaluation, tmp_path: Path)
         "Scores",
         "Is the confidence earned?",
         "By stratum",
+        "By class",
         "Worst items",
     ):
         assert f"<h3>{title}</h3>" in text
@@ -80,7 +82,15 @@ def test_single_model_needs_no_leaderboard(found: Evaluation) -> None:
         "Worst items",
         "Is the confidence earned?",
         "By stratum",
+        "By class",
         "Scores",
+    ]
+    (table,) = page.sections[3].blocks
+    assert isinstance(table, Table)
+    scored = by_class(one.labels, one.models["near"])
+    assert table.table["items"].to_list() == scored["items"].to_list()
+    assert table.table["near, accuracy"].to_list() == [
+        "" if value is None else number(value) for value in scored["accuracy"]
     ]
     assert page.lead is not None
     assert page.lead.question == "How close to people is near?"

@@ -7,6 +7,7 @@ disputed items, and beliefs that make 10 items easy, 10 hard and 20 ambiguous.
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -279,12 +280,42 @@ def test_judgments_tell_of_times_and_unsure_marks(tmp_path: Path) -> None:
 
     found = audit(AuditSources(judgments=tmp_path / "judgments.jsonl"), QUICK)
 
-    assert {"response time", "share of unsure annotators"} <= {
+    assert {"response time", "unsure proportion", "mean uncertainty"} <= {
         name for one in found.estimates.filter(metric="spearman") for name in (one.arm, one.against)
     }
+    paired = {
+        frozenset((one.arm, one.against)) for one in found.estimates.filter(metric="spearman")
+    }
+    five = ("response time", "unsure proportion", "mean uncertainty", "entropy of people")
+    assert {frozenset(pair) for pair in combinations(five, 2)} <= paired  # here both readings agree
+    assert amount(found, "unsure_proportion") == pytest.approx(1 / 3)
+    assert amount(found, "items", stratum="none of these") == 0
     strata = ("NoHLV", "HLV", "NoHLV, some unsure")
     assert [amount(found, "items", stratum=stratum) for stratum in strata] == [2, 1, 1]
     assert amount(found, "percent_agreement") == 1
+
+
+def test_models_that_cannot_say_none_of_these_are_held_against_the_classes_they_know() -> None:
+    """As labels made by a model are, which people were then asked about (S4-53)."""
+    rng = np.random.default_rng(2)
+    items = tuple(f"s{place}" for place in range(30))
+    made = LabelSet(items, ("cat", "dog"), rng.dirichlet((1, 1), 30))
+    probs = np.column_stack([0.8 * made.probs, np.full(30, 0.2)])
+    probs[0] = 0, 0, 1
+    people = LabelSet(items, ("cat", "dog", "none of these"), probs, np.full(30, 5.0))
+
+    found = audit(AuditSources(labels=people, predictions=(("a", made), ("b", made))), QUICK)
+
+    assert amount(found, "items", stratum="none of these") == 1  # people's own are of all classes
+    assert amount(found, "none_of_these_mass") == pytest.approx((29 * 0.2 + 1) / 30)
+    assert "Only the labels have the class 'none of these'" in " ".join(found.remarks)
+    scored = next(iter(found.estimates.filter(metric="cross_entropy", arm="a", stratum="all")))
+    assert scored.items == 29
+    mean = -(made.probs[1:] * np.log(made.probs[1:])).sum(axis=1).mean()  # the labels themselves
+    assert scored.value == pytest.approx(mean)
+    other = LabelSet(items, ("cat", "cow"), made.probs)
+    with pytest.raises(DataError, match="'cow' is in b only"):
+        audit(AuditSources(labels=people, predictions=(("b", other),)), QUICK)
 
 
 @pytest.mark.usefixtures("without_png")

@@ -12,9 +12,10 @@ from scipy.stats import binomtest, spearmanr, ttest_1samp
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from sfumato.data import ImageSet
-from sfumato.evaluation.cartography import steadiness
+from sfumato.evaluation.cartography import data_map, steadiness
 from sfumato.labels.alter import majority_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
+from sfumato.labels.signals import strata_of
 from sfumato.learn.folds import Split
 from sfumato.learn.sweep import FailedCell, FinishedCell
 from sfumato.provenance import Step
@@ -34,7 +35,14 @@ from sfumato.studies.data import (
 )
 from sfumato.studies.measures import MEASURES as ALL_MEASURES
 from sfumato.studies.measures.doubt import spread_between
-from sfumato.studies.measures.dynamics import EARLY, map_beliefs, map_rows, movement_findings
+from sfumato.studies.measures.dynamics import (
+    EARLY,
+    EARLY_EPOCHS,
+    map_beliefs,
+    map_rows,
+    movement_findings,
+    watched_runs,
+)
 from sfumato.studies.study import study_from
 
 CLASSES = ("cat", "dog", "fox")
@@ -333,7 +341,7 @@ def planted_map(confidence: Floats, people: LabelSet) -> Findings:
     learnt = hard_labels(people.items, people.classes, np.zeros(len(people), dtype=np.int64))
     blank = Estimate("", 0.0, arm="soft", network="lenet", source='{"a": 1}')
     rng = np.random.default_rng(0)
-    return Findings(map_rows(map_beliefs(beliefs, learnt), people, blank, rng=rng, draws=50))
+    return Findings(map_rows(map_beliefs(beliefs, learnt), people, blank, {}, rng=rng, draws=50))
 
 
 def two_classes(off_top: Floats) -> LabelSet:
@@ -421,13 +429,14 @@ def test_items_that_people_did_not_label_are_left_out(
 def test_movement_is_of_early_epochs_only(data: StudyData, predictions: Predictions) -> None:
     found = MEASURES["convergence"](data, predictions)
 
-    curve = found.tables["convergence"].filter(arm="soft")
-    early = curve.filter(pl.col("epoch") <= EARLY)
-    assert len(curve) == EPOCHS - 1 > len(early)
-    row = only(found, "early_movement", arm="soft", second="")
-    assert row.value == pytest.approx(early["jsd"].mean())
-    vote = only(found, "early_movement", arm="majority", second="")
-    apart = only(found, "early_movement", arm="soft", second="majority")
+    for stratum in ("all", "unanimous", "disputed"):
+        curve = found.tables["convergence"].filter(arm="soft", stratum=stratum)
+        early = curve.filter(pl.col("epoch") <= EARLY_EPOCHS)
+        assert len(curve) == EPOCHS - 1 > len(early)
+        row = only(found, EARLY, arm="soft", second="", stratum=stratum)
+        assert row.value == pytest.approx(early["jsd"].mean())
+    vote = only(found, EARLY, arm="majority", second="", stratum="disputed")
+    apart = only(found, EARLY, arm="soft", second="majority", stratum="disputed")
     assert apart.value == pytest.approx(row.value - vote.value)
     assert row.low is not None and vote.high is not None
     assert apart.low == pytest.approx(row.low - vote.high)
@@ -438,9 +447,61 @@ def test_settled_is_spread_above_movement(data: StudyData, predictions: Predicti
 
     arrays = [run.large("watched") for run in predictions.runs if run.key.arm == "soft"]
     late = steadiness(np.stack([array for array in arrays if array is not None]), last=5)
-    row = only(found, "late_seed_spread_less_movement", arm="soft")
+    row = only(found, "late_seed_spread_less_movement", arm="soft", stratum="all")
     assert row.value == pytest.approx((late.spread - late.movement).mean(), abs=1e-6)
-    assert only(found, "late_movement", arm="soft").value == pytest.approx(late.movement.mean())
+    moved = only(found, "late_movement", arm="soft", stratum="all")
+    assert moved.value == pytest.approx(late.movement.mean())
+    disputed = strata_of(data.people.take(TRAIN))["disputed"]
+    moved = only(found, "late_movement", arm="soft", stratum="disputed")
+    assert moved.value == pytest.approx(late.movement[disputed].mean())
+    assert moved.items == disputed.sum()
+
+
+def test_epochs_of_trainings_that_stopped_early_are_aligned_from_the_start(
+    data: StudyData, predictions: Predictions
+) -> None:
+    def shortened(run: TrainingRun) -> TrainingRun:
+        assert isinstance(run.result, Kept)
+        arrays = run.result.arrays()
+        watched = {"watched": arrays["watched"][: 9 + run.key.seed]}
+        return replace(run, result=Kept(arrays | watched))
+
+    fewer = replace(predictions, runs=tuple(shortened(run) for run in predictions.runs))
+
+    found = MEASURES["convergence"](data, fewer).tables["convergence"].filter(stratum="all")
+    maps = MEASURES["data_maps"](data, fewer).tables["data_map"].filter(arm="soft")
+
+    whole = MEASURES["convergence"](data, predictions).tables["convergence"].filter(stratum="all")
+    assert found["epoch"].max() == 9
+    assert found["jsd"].to_numpy() == pytest.approx(
+        whole.filter(pl.col("epoch") <= 9)["jsd"].to_numpy(), abs=1e-6
+    )
+    seen = watched_runs(data, fewer, "soft", "lenet")
+    assert seen is not None
+    last = [np.asarray(each[-5:], dtype=np.float32) for each in seen.beliefs]  # each one's own
+    own = data_map(np.stack(last), seen.target)
+    assert maps["confidence"].to_numpy() == pytest.approx(own.confidence)
+
+
+def test_maps_are_held_against_what_people_said_of_their_own_doubt(
+    data: StudyData, predictions: Predictions
+) -> None:
+    rng = np.random.default_rng(4)
+    told = {"mean uncertainty": rng.random(len(data.people)), "unsure proportion": np.full(
+        len(data.people), np.nan)}  # fmt: skip
+    told["unsure proportion"][::2] = rng.random(len(told["unsure proportion"][::2]))
+    found = MEASURES["data_maps"](replace(data, signals=told), predictions)
+
+    table = found.tables["data_map"].filter(arm="soft")
+    assert table["human_uncertainty"].null_count() == 0
+    rho = spearmanr(table["human_uncertainty"], table["variability"]).statistic
+    row = only(found, "spearman_uncertainty_variability", arm="soft", second="")
+    assert row.value == pytest.approx(rho)
+    half = only(found, "spearman_unsure_confidence", arm="soft", second="")
+    known = np.isfinite([told["unsure proportion"][ITEMS.index(item)] for item in TRAIN])
+    assert half.items == known.sum() < row.items
+    apart = only(found, "spearman_unsure_confidence", arm="soft", second="majority")
+    assert apart.items == half.items and np.isfinite(apart.value)
 
 
 def test_one_seed_has_no_spread(data: StudyData) -> None:

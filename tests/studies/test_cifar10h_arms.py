@@ -1,15 +1,24 @@
 """What the arms of paper 1 learn and are tested on, against labels counted from the files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
+from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.labels.labelset import LabelSet
 from sfumato.learn.folds import Split
 from sfumato.studies import trainings
-from sfumato.studies.cifar_sources import PEOPLE_H, TRAINED_ON
+from sfumato.studies.cifar_sources import (
+    CINIC,
+    EVERY_IMAGE,
+    IMAGENET_FAR,
+    PEOPLE_H,
+    TRAINED_ON,
+)
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
 from sfumato.studies.study import read_study
@@ -174,3 +183,59 @@ def test_attacked_are_held_out_images_and_images_trained_on_apart(
     assert len(learnt_before.items) == 500
     rows_of = data.original.take(learnt_before.items).probs
     assert (learnt_before.labels[TRAINED_ON].probs == rows_of).all()
+
+
+def test_all_ten_thousand_images_are_attacked_in_every_fold_at_the_size_of_the_paper(
+    data: StudyData, folds: tuple[Split, ...]
+) -> None:
+    paper = read_study("cifar10h-attacks", "paper", changes={"collection.pretraining": 0})
+    whole = replace(data, study=paper, labels={**data.labels, EVERY_IMAGE: data.original})
+
+    found = [trainings.tests_of(whole, fold)[2] for fold in folds[:2]]
+    attacked = [trainings.attacked_labels(paper, [test])["all images"] for test in found]
+
+    assert found[0].items == found[1].items  # so that folds are paired image by image
+    assert [len(labels) for labels in attacked] == [10_000, 10_000]
+    assert set(folds[0].train) | set(folds[0].test) == set(attacked[0].items)
+    assert {attack.keep for attack in paper.attacks if attack.kind == "pgd"} == {"last"}
+
+
+def collections_in(folder: Path) -> None:
+    """CINIC-10 with one image of each class, part and source; ImageNet-Far with two."""
+    for part, value in (("train", 1), ("valid", 2), ("test", 3)):
+        for name in CIFAR10:
+            (place := folder / "cinic10" / part / name).mkdir(parents=True)
+            for file in ("n1_1.png", "cifar10-train-1.png"):
+                Image.fromarray(np.full((32, 32, 3), value, np.uint8)).save(place / file)
+    for name in ("ibex", "zebra"):
+        (place := folder / "imagenet-far" / "pictures" / name).mkdir(parents=True)
+        Image.fromarray(np.zeros((50, 40, 3), np.uint8)).save(place / "1.jpg")
+    table = folder / "imagenet-far" / "classes.csv"
+    table.write_text("item,label\nibex,deer\nzebra,horse\n", encoding="utf-8")
+
+
+def test_collections_are_tested_on_where_they_are_in_the_folder(
+    data_folder: Path, tmp_path: Path
+) -> None:
+    for name in ("cifar10", "cifar10h"):
+        (tmp_path / name).symlink_to(data_folder / name)
+    changes = {"collection.near": 5}
+    paper = read_study("cifar10h-shift", "paper", changes=changes)
+    without = load_data(paper, tmp_path)
+    collections_in(tmp_path)
+
+    found = load_data(paper, tmp_path)
+    cpu = load_data(read_study("cifar10h-shift", changes=changes), tmp_path)
+
+    assert len(found.labels[CINIC]) == 3 * 10 and len(cpu.labels[CINIC]) == 10
+    far = found.labels[IMAGENET_FAR]
+    assert dict(zip(far.items, far.probs.argmax(axis=1).tolist(), strict=True)) == {
+        "ImageNet-Far/ibex/1": CIFAR10.index("deer"),
+        "ImageNet-Far/zebra/1": CIFAR10.index("horse"),
+    }
+    tested = [test.part for test in trainings.tests_of(found, splits_of(found, 0)[0])]
+    assert tested[-2:] == [CINIC, IMAGENET_FAR]
+    assert not any(name in text for text in found.missing for name in (CINIC, IMAGENET_FAR))
+    for name, where in ((CINIC, "cinic10"), (IMAGENET_FAR, "imagenet-far")):
+        (told,) = [text for text in without.missing if text.startswith(name)]
+        assert where in told and "data get" not in told

@@ -4,21 +4,26 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from sfumato.errors import DataError
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import build
+from sfumato.labels.build.distances import vector_distances
 from sfumato.labels.labelset import CrowdLabels
 from sfumato.learn.folds import Split
+from sfumato.learn.sweep import fingerprint
 from sfumato.studies import trainings
 from sfumato.studies.cifar_sources import PEOPLE_H, PEOPLE_S, RELEASED_S, VARIETIES
-from sfumato.studies.data import StudyData, Target
+from sfumato.studies.data import Predictions, StudyData, Target
+from sfumato.studies.measures.interest import label_pairs
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import read_study
-from sfumato.studies.trainings import splits_of, target_of
+from sfumato.studies.study import Arm, read_study, with_arms
+from sfumato.studies.trainings import plan_trainings, splits_of, target_of, training_cell
 
 VOTES = (1, 2, 4, 6, 8, 16, 32)
 SOFT_ANSWERS = (1, 2, 3, 4, 5)
@@ -301,3 +306,128 @@ def test_same_seed_gives_the_same_target_and_another_another_one(
         )
         assert np.array_equal(first, again)
         assert not np.array_equal(first, other)
+
+
+def test_arms_that_studies_have_in_common_are_the_same_trainings(data_folder: Path) -> None:
+    def cells(study: str, *arms: str) -> dict[str, str]:
+        chosen = with_arms(read_study(f"cifar10s-{study}", changes={"seeds": 1}), arms)
+        known = load_data(chosen, data_folder)
+        planned = plan_trainings(known)
+        return {run.key.arm: fingerprint(training_cell(known, run, None)) for run in planned}
+
+    separate = cells("separate", "hard", "CIFAR-10S majority", "T2 clamp separate")
+    few = cells("few", "hard", "CIFAR-10S majority", "T2 clamp separate", "T2 clamp M=1")
+    time = cells("time", "T2 clamp M=1", "CIFAR-10H M=1")
+
+    assert separate.items() <= few.items()
+    assert few["T2 clamp M=1"] == time["T2 clamp M=1"] != time["CIFAR-10H M=1"]
+
+
+@pytest.mark.parametrize("gamma", [0, 0.3])
+def test_gamma_of_an_arm_is_that_of_the_recipe(data: StudyData, split: Split, gamma: float) -> None:
+    assert data.judgments is not None
+    arm = Arm(labels="T2 clamp", gamma=gamma)
+    items = elicited(data, split)
+
+    target = target_of(arm, data, split, 0)
+
+    expected = build(data.judgments, "top2-clamp", gamma=gamma).crowd.mean().take(items)
+    assert (target.mean.take(items).probs == expected.probs).all()
+    usual = learnt(data, split, "T2 clamp").mean.take(items)
+    assert (usual.probs != expected.probs).any()
+
+
+@pytest.mark.parametrize("beta", [0, 0.05, 1])
+def test_beta_smooths_hard_soft_and_single_labels(
+    data: StudyData, split: Split, beta: float
+) -> None:
+    for arm in (
+        Arm(labels="hard"),
+        Arm(labels="T2 clamp"),
+        Arm(labels="T2 clamp", shown="one annotator"),
+        Arm(labels=PEOPLE_S, people=2, majority=True),
+    ):
+        plain = target_of(arm, data, split, 0)
+        smoothed = target_of(arm.model_copy(update={"beta": beta}), data, split, 0)
+
+        items = split.train if arm.labels == "hard" else elicited(data, split)
+        expected = (1 - beta) * plain.mean.take(items).probs + beta / 10  # S2-25, S2-26
+        assert smoothed.mean.take(items).probs == pytest.approx(expected, abs=1e-12)
+        assert smoothed.presentation == plain.presentation
+    assert (target_of(Arm(labels="hard", beta=0.05), data, split, 0).mean.probs).tolist() == (
+        learnt(data, split, "label smoothing").mean.probs.tolist()
+    )
+
+
+def test_gamma_is_for_labels_that_are_read_by_a_recipe_that_has_one(
+    data: StudyData, split: Split
+) -> None:
+    with pytest.raises(DataError, match="'CIFAR-10H' are not read from judgments by a recipe"):
+        target_of(Arm(labels=PEOPLE_H, gamma=0.2), data, split, 0)
+    with pytest.raises(DataError, match="'top1-uniform' takes no gamma"):
+        target_of(Arm(labels="T1 uniform", gamma=0.2), data, split, 0)
+
+
+def test_word_vectors_of_a_file_share_out_what_is_left(
+    data: StudyData, data_folder: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    lines = [" ".join([name, *map(str, rng.random(5))]) for name in data.original.classes]
+    (tmp_path / "v.txt").write_text("\n".join(lines))
+    changes = {"arms": ["T2 semantic"], "own.vectors": str(tmp_path / "v.txt")}
+
+    by_words = load_data(read_study("cifar10s-ablation", changes=changes), data_folder)
+
+    distances = vector_distances(tmp_path / "v.txt", data.original.classes)
+    assert data.judgments is not None
+    expected = build(data.judgments, "top2-semantic", distances=distances).crowd
+    assert (by_words.crowds["T2 semantic"].probs == expected.probs).all()
+    assert (expected.probs != data.crowds["T2 semantic"].probs).any()
+    assert not by_words.missing
+
+
+def test_study_of_the_papers_size_says_where_word_vectors_are_missing(
+    data_folder: Path, tmp_path: Path
+) -> None:
+    for name in ("cifar10", "cifar10h", "cifar10s"):
+        (tmp_path / name).symlink_to(data_folder / name)
+    study = read_study("cifar10s-ablation", "paper", changes={"arms": ["T2 semantic"]})
+
+    without = load_data(study, tmp_path)
+
+    assert any("'glove'" in sentence and "own.vectors" in sentence for sentence in without.missing)
+    assert without.crowds["T2 semantic"] is not None
+
+
+def test_labels_of_two_kinds_of_people_are_paired_from_closest_to_farthest(
+    data: StudyData,
+) -> None:
+    found = label_pairs(data, Predictions())
+
+    table = found.tables["label_pairs"]
+    pairs = table.unique("item", keep="first", maintain_order=True)
+    assert pairs["group"].to_list() == ["closest"] * 3 + ["farthest"] * 3 + ["softened"] * 3
+    soft = data.crowds["T2 clamp"].mean()
+    votes = data.labels[PEOPLE_H].take(soft.items)
+    apart = np.abs(votes.probs - soft.probs).sum(axis=1) / 2
+    farthest = [soft.items[row] for row in np.argsort(-apart)[:3]]
+    assert pairs.filter(group="farthest")["item"].to_list() == farthest
+    assert pairs["distance"].to_list() == pytest.approx(
+        [apart[soft.items.index(item)] for item in pairs["item"]]
+    )
+    for row in pairs.filter(group="softened").iter_rows(named=True):
+        assert data.labels[PEOPLE_H].take([row["item"]]).probs.max() == 1
+        assert row["distance"] > 0.1
+    shown = table.filter(item=farthest[0], source=PEOPLE_H)
+    assert shown["probability"].to_list() == votes.take(farthest[:1]).probs[0].tolist()
+    assert set(found.pictures) >= set(pairs["item"])
+    varieties = found.tables["varieties"]
+    assert varieties["source"].unique(maintain_order=True).to_list() == READINGS[:6]
+    sums = varieties.group_by("item", "source").agg(pl.col("probability").sum())
+    assert sums["probability"].to_list() == pytest.approx([1] * (3 * 6))
+
+
+def test_people_who_are_tested_by_themselves_have_no_pairs(own_study: Path) -> None:
+    own = load_data(read_study(own_study), None)
+
+    assert not label_pairs(own, Predictions()).tables

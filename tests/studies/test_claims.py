@@ -300,7 +300,7 @@ def test_effect_is_judged_as_a_share_of_what_the_hard_arm_loses_above_the_floor(
 
     # ours -0.2 of 1.2 - 0.2, printed -0.4 of 2.2 - 0.2: the same share
     assert one.found[0].ratio == pytest.approx((1.0, 0.5, 1.5))
-    assert (one.verdict, ratio_text(one)) == ("reproduced", "1.000 [0.500, 1.500]")
+    assert (one.verdict, ratio_text(one.deciding)) == ("reproduced", "1.000 [0.500, 1.500]")
 
 
 def test_plain_ratio_where_nothing_measures_the_regime(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def small(name: str) -> Study:
         "networks": ["simple-ffn"],
         "seeds": 2,
         "training.epochs": 2,
+        "dynamics.epochs": 3,
         "corruptions": [],
         "draws": 100,
     }
@@ -77,11 +78,18 @@ def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 def test_claims_of_paper_5_that_can_be_tested_all_find_their_estimates(run: RunFolder) -> None:
     found = {one.claim.id: one for one in run.claims}
 
-    assert len(found) == 34
-    without = {
-        name for name, one in found.items() if one.claim.metric and not one.found
-    }  # no arm of smoothed labels here, as in the paper's own data
-    assert {found[name].claim.arm for name in without} == {"smoothed"}
+    assert len(found) == 36
+    assert all(one.claim.metric and one.found for one in found.values())
+
+
+def test_labels_made_by_a_model_are_those_the_pictures_came_with(run: RunFolder) -> None:
+    """They lead on their own labels, whatever people saw: two digits five apart."""
+    found = {one.claim.id: one for one in run.claims}
+
+    for name in ("digits-audit-synthetic-01", "digits-audit-synthetic-03"):
+        assert {found[name].claim.arm, found[name].claim.second} & {"original"}
+        assert found[name].verdict != "not testable here"
+    assert "nobody could say unsure" not in str([one.claim.note for one in run.claims])
 
 
 def test_signals_of_the_file_are_correlated_with_doubt(run: RunFolder) -> None:
@@ -89,6 +97,21 @@ def test_signals_of_the_file_are_correlated_with_doubt(run: RunFolder) -> None:
 
     assert "unsure proportion" in {*signals["arm"], *signals["against"]}
     assert "failed" not in run.tables
+
+
+def test_models_are_scored_by_the_distributions_that_pictures_came_with(run: RunFolder) -> None:
+    """The upper half of table 10; strata are people's."""
+    found = run.estimates.scores.filter(metric="brier", against="original distribution", arm="soft")
+    people = run.estimates.scores.filter(metric="brier", against="people", arm="soft")
+
+    assert {one.stratum: one.items for one in found} == {one.stratum: one.items for one in people}
+    assert {"unanimous", "disputed"} < {one.stratum for one in found}
+
+
+def test_another_training_is_watched_than_the_one_that_is_scored(run: RunFolder) -> None:
+    assert run.tables["history"]["epoch"].max() == 2
+    assert run.tables["convergence"]["epoch"].max() == 3
+    assert run.timing.work == 4 * 2 * (2 + 3)  # arms, seeds, epochs of both
 
 
 def test_page_tells_every_part_from_the_folder_alone(run: RunFolder) -> None:
@@ -100,7 +123,7 @@ def test_page_tells_every_part_from_the_folder_alone(run: RunFolder) -> None:
     assert {"Calibration", "People's doubt", "Single items", "The pictures"} <= set(titles)
     claims = page.sections[0].blocks[0]
     assert isinstance(claims, Table)
-    assert len(claims.table) == 34
+    assert len(claims.table) == 36
     assert "MNIST -0.518" in claims.table["paper"][0]  # its table 3, soft less majority
 
 
@@ -112,10 +135,3 @@ def test_numbers_of_the_paper_are_those_of_its_text() -> None:
     )
     assert printed["digits-audit-10"].startswith("in all MNIST +0.011 · +0.024 · +0.017;")
     assert printed["digits-audit-11"].endswith("synthetic -0.184 · -0.208 · -0.272")
-
-
-def test_papers_size_is_the_papers() -> None:
-    study = read_study("digits-audit", "paper")
-
-    assert (study.seeds, study.training.epochs, study.training.batch_size) == (6, 40, 64)
-    assert study.networks == ("simple-ffn", "deeper-ffn", "lenet")

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -43,8 +43,8 @@ and in means over the few items that a network gets wrong."""
 
 
 def in_this_process(
-    waiting: dict[str, Cell], engine: str, scheduler: str | None, workers: int | None
-) -> Iterator[tuple[str, Outcome]]:
+    waiting: dict[str, Cell], *_how: object
+) -> Generator[tuple[str, Outcome], None, None]:
     """Cells one after the other: what processes do with them is tested elsewhere."""
     for fingerprint, cell in waiting.items():
         yield fingerprint, attempt(cell, fingerprint)

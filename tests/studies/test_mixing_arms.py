@@ -10,20 +10,33 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from sfumato.errors import DataError
+from sfumato.items.load import load_items
 from sfumato.judgments.formats.datasets import CIFAR10
 from sfumato.judgments.mixed import Mix, mix_named
 from sfumato.labels.labelset import CrowdLabels, LabelSet, hard_labels
 from sfumato.labels.mixing import Curves, Percepts
+from sfumato.learn.encoders import encode
 from sfumato.learn.examples import Examples
 from sfumato.learn.folds import Split
 from sfumato.learn.mixing import mix_targets
+from sfumato.learn.recipe import Mixing
 from sfumato.learn.targets import one_annotator
 from sfumato.provenance import Step
+from sfumato.studies.cell import train_and_test
 from sfumato.studies.cifar_sources import PEOPLE_H, SIMULATED_MAJORITY, SIMULATED_SOFT
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import read_study
-from sfumato.studies.trainings import ADDED, CURVES, MIXES, splits_of, target_of
+from sfumato.studies.study import Arm, read_study, study_from, study_settings
+from sfumato.studies.trainings import (
+    ADDED,
+    CURVES,
+    MIXES,
+    plan_trainings,
+    splits_of,
+    target_of,
+    training_cell,
+)
 
 ENDPOINTS = ["original", SIMULATED_SOFT, SIMULATED_MAJORITY, PEOPLE_H]
 STUDY = read_study(
@@ -160,6 +173,33 @@ def test_mixed_pictures_are_the_mixed_pixels(data: StudyData, split: Split) -> N
     assert np.array_equal(
         target.augmenting.examples.images[place], np.rint(first / 4 + 3 * second / 4)
     )
+
+
+def test_head_learns_vectors_of_the_mixed_pictures(
+    data: StudyData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    head = "efficientnet linear"
+    stated = {**study_settings(STUDY), "networks": [head], "seeds": 2, "arms": [
+        {"added": ["mean λ_h", "separate λ_h"]}
+    ], "controls": []}  # fmt: skip
+    study = study_from({**stated, "heads": {head: {"epochs": 1}}})
+
+    cells = [
+        training_cell(replace(data, study=study), run, None)
+        for run in plan_trainings(replace(data, study=study))
+    ]
+
+    added = [cell.inputs["target"].augmenting.examples for cell in cells]
+    assert len(cells) == 4 and len({id(one) for one in added}) == 1  # all share them
+    pictures = learnt(data, splits_of(data, seed=5)[0], "mean λ_h").augmenting
+    assert pictures is not None
+    expected = encode(load_items(pictures.examples.images), "efficientnet-lite0").contents
+    assert np.abs(added[0].images[:, 0, 0] - expected).max() < 1e-4
+    assert not cells[0].inputs["corruptions"] and study.corruptions
+    result = cells[0].function(**cells[0].inputs)
+    assert result.arrays["test"].shape == (len(TEST), len(CLASSES))
 
 
 def test_baselines_know_nothing_of_people(data: StudyData, split: Split) -> None:
@@ -369,3 +409,46 @@ def test_soft_endpoints_are_elicited_where_they_can_be_and_simulated_elsewhere(
     agree = soft.probs.argmax(axis=1) == votes.take(soft.items).probs.argmax(axis=1)
     assert agree[~asked].mean() > 0.97  # simulated people see the votes of the image
     assert learnt(real, published, f"mixup, {SIMULATED_SOFT}", 0).simulated
+
+
+def test_alpha_and_kappa_of_an_arm_take_the_place_of_the_published(data: StudyData) -> None:
+    (split,) = splits_of(data, 0)
+
+    def mixing(**fields: object) -> Mixing | None:
+        return target_of(Arm(**fields), data, split, 0).mixing  # type: ignore[arg-type]
+
+    published = mixing(mix="Ent-WC")
+    assert published == MIXES["Ent-WC"]
+    assert published is not None
+    assert mixing(mix="Ent-WC", alpha=5, kappa=0) == replace(published, alpha=5, kappa=0)
+    bent = mixing(mix="Ent-WC", curve="identity τ", alpha=5)
+    assert bent is not None
+    assert (bent.alpha, bent.kappa) == (5, 0.7)
+    with pytest.raises(DataError, match="'mixup' has no kappa"):
+        mixing(mix="mixup", kappa=0.2)
+    with pytest.raises(DataError, match="'no mixing' has no alpha"):
+        mixing(mix="no mixing", alpha=0.2)
+
+
+def test_corrupted_images_of_others_are_shown_to_networks_as_they_are(data: StudyData) -> None:
+    changes = {"corruptions": ["fog"], "attacked_items": 4, "fgsm": []}
+    study = STUDY.model_copy(update=changes)
+    rng = np.random.default_rng(0)
+    images = rng.integers(256, size=(len(TEST), 16, 16, 3), dtype=np.uint8)
+    foggy = replace(data, study=study, corrupted={"fog": Examples(TEST, images)})
+    run = next(one for one in plan_trainings(foggy) if one.key.arm == "no mixing")
+
+    with_files = training_cell(foggy, run, None).inputs
+    without = training_cell(replace(foggy, corrupted={}), run, None).inputs
+
+    shown = with_files["corrupted"]["fog"]
+    attacked = with_files["attacked"]["test"].items
+    assert shown.items == attacked
+    assert (shown.images == Examples(TEST, images).take(attacked).images).all()
+    assert "corrupted" not in without  # trainings of earlier runs are found again
+    small = {**with_files, "recipe": replace(with_files["recipe"], network="cnn-3", epochs=1)}
+    found = train_and_test(**small)
+    again = train_and_test(**{**small, "corrupted": None})
+    assert found.arrays["test/fog/3"].shape == (4, 3)
+    assert (found.arrays["test"] == again.arrays["test"]).all()
+    assert (found.arrays["test/fog/3"] != again.arrays["test/fog/3"]).any()

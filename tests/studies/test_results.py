@@ -1,6 +1,7 @@
-"""Pages and scoreboard of runs: of a small study of one's own, and of records made by hand."""
+"""Pages, tables and scoreboard: of a small study of one's own, and of numbers made by hand."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,25 @@ from typer.testing import CliRunner
 
 from sfumato.cli import app
 from sfumato.errors import DataError
-from sfumato.reporting.page import Table, markdown_table, render_markdown
-from sfumato.studies.claims import Verdict
-from sfumato.studies.results import CONTROLS, result_page, run_size, scoreboard, write_results
+from sfumato.reporting.page import markdown_table
+from sfumato.scores import Estimate, Estimates
+from sfumato.studies.claims import judge, read_claims
+from sfumato.studies.results import (
+    CONTROLS,
+    MOST_FIGURES,
+    MOST_WORDS,
+    read_estimates,
+    read_results,
+    run_size,
+    scoreboard,
+    small_estimates,
+    write_results,
+)
 from sfumato.studies.run import Run
 from sfumato.studies.study import read_study
 
-pytestmark = pytest.mark.check
+DOCS = Path(__file__).parents[2] / "docs" / "results"
+"""What is published."""
 
 
 @pytest.fixture
@@ -26,113 +39,278 @@ def folder(own_run: Path) -> Path:
     return own_run
 
 
-def a_claim(work: str, says: str, verdict: Verdict) -> dict[str, Any]:
-    return {
-        "work": work,
-        "source": f"{work}, table 1",
-        "says": says,
-        "paper": "0.8",
-        "ours": "+0.1 [0.0, 0.2]",
-        "verdict": verdict,
-        "note": "",
-        "found": [],
-    }
+STUDY = "cifar10h-alternatives"
+"""Whose claims the numbers made by hand are held against."""
 
 
-def write_record(folder: Path, name: str, claims: Sequence[dict[str, Any]] = ()) -> None:
+def row(
+    metric: str, value: float, arm: str, second: str = "", ends: tuple[float, float] | None = None,
+    against: str = "CIFAR-10H",
+) -> Estimate:  # fmt: skip
+    low, high = ends or (value - 0.01, value + 0.01)
+    return Estimate(
+        metric, value, arm=arm, second=second, network="net", part="test", against=against,
+        low=low, high=high, over="seeds", items=1000, seeds=(0, 1, 2), source="{1}",
+    )  # fmt: skip
+
+
+def store(
+    folder: Path, rows: Sequence[Estimate], name: str = STUDY, left: pl.DataFrame | None = None,
+    **changed: Any,
+) -> None:  # fmt: skip
+    """A study as ``sfumato results`` keeps it, of these estimates."""
     record = {
         "name": name,
+        "beside": "",
         "title": f"Title of {name}",
         "about": "About it.",
+        "answer": "",
+        "against": [],
+        "people": "CIFAR-10H",
+        "control": "hard",
         "size": "cpu",
         "seeds": 3,
         "seconds": 61.0,
         "simulated": False,
-        "fingerprint": "0123456789abcdef" * 4,
-        "versions": {"python": "3.11"},
-        "claims": list(claims),
-        "scores": [{"arm": "soft", "value": 0.5}],
+        "fingerprint": "0123456789abcdef",
+        "versions": {"sfumato": "0.2"},
+        "remark": "",
+        "figures": {},
+        "rows": [3, 3],
+        **changed,
     }
+    (folder / name).mkdir()
+    Estimates.of(rows).write(folder / name / "estimates.csv")
+    if left is not None:
+        left.write_csv(folder / name / "left-out.csv")
     (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
 
 
-def test_page_has_scores_and_says_how_it_was_made(folder: Path) -> None:
-    run = Run.open(folder)
-
-    page = render_markdown(result_page(run))
-
-    assert page.startswith("# Light and dark\n")
-    assert run.info["fingerprint"][:12] in page
-    assert "FGSM within 8/255" in page
-    assert "| soft | simple-ffn |" in page
-    assert render_markdown(result_page(Run.open(folder))) == page
-    assert str(folder.parent) not in page
+HARD = [
+    row("cross_entropy", 0.60, "hard"),
+    row("rms_calibration", 0.12, "hard"),
+    row("accuracy", 0.84, "hard"),
+    row("training_accuracy", 0.999, "hard", against="own labels"),
+    row("training_cross_entropy", 0.003, "hard", against="own labels"),
+]
 
 
-def tables_of_scores(folder: Path) -> list[Table]:
-    (section,) = (
-        each
-        for each in result_page(Run.open(folder)).sections
-        if each.title == "How close to people and to labels"
-    )
-    return [block for block in section.blocks if isinstance(block, Table)]
+# The published pages.
 
 
-def test_rows_of_all_items_have_every_metric_that_others_have(folder: Path) -> None:
-    for table in tables_of_scores(folder):
-        whole = table.table.filter(pl.col("images") == "all")
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_published_page_is_short(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    most = MOST_WORDS if page.with_suffix(".json").is_file() else 2500
 
-        assert len(whole) == 3
-        assert not [name for name in whole.columns if "" in whole[name].to_list()]
-        assert {"cross-entropy", "accuracy"} <= set(whole.columns)
-    assert "KL divergence" in tables_of_scores(folder)[0].table.columns
-
-
-def test_caption_says_what_each_interval_is_over(folder: Path) -> None:
-    first = tables_of_scores(folder)[0]
-
-    whole, others = first.caption.split("; ")
-    assert whole == "Means over seeds with 95 % intervals over seeds and items"
-    assert others.endswith("those of RMS calibration error are over seeds.")
-    assert " or " not in others
+    assert len(text.split()) <= most
+    assert len(re.findall(r"!\[", text)) <= MOST_FIGURES
 
 
-def test_record_holds_the_scores_of_the_run(folder: Path, tmp_path: Path) -> None:
-    write_results([folder], tmp_path)
+def test_folder_of_results_holds_studies_and_the_scoreboard_alone() -> None:
+    names = {path.stem for path in DOCS.glob("*.json")}
+    sizes = {path: path.stat().st_size for path in DOCS.rglob("*.csv")}
 
-    record = json.loads((tmp_path / "lights.json").read_text(encoding="utf-8"))
-    stored = Run.open(folder).estimates.scores.filter(
-        arm="soft", metric="brier", stratum="all", against="people", attack=""
-    )
-    mine = [
-        one["value"]
-        for one in record["scores"]
-        if (one["arm"], one["metric"], one["stratum"], one["against"])
-        == ("soft", "brier", "all", "people")
+    assert {path.name for path in DOCS.iterdir()} == {
+        *("README.md", "moved.md", "earlier.csv"),
+        *names,
+        *(f"{name}.{kind}" for name in names for kind in ("md", "json")),
+    }
+    assert {p: size for p, size in sizes.items() if size > 500_000} == {}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in DOCS.glob("*.json")))
+def test_published_verdicts_come_out_again(name: str) -> None:
+    """A rule or a sentence that changed is not published yet: run ``sfumato results``."""
+    (result,) = (one for one in read_results(DOCS) if one["name"] == name)
+    claims = {one.id: one for one in read_claims(result["beside"] or name)}
+    known = [one for one in result["claims"] if one["id"] in claims]
+
+    table = read_estimates(DOCS / name / "estimates.csv")
+    again = judge([claims[one["id"]] for one in known], table)
+
+    assert [(one.claim.id, one.verdict) for one in again] == [
+        (one["id"], one["verdict"]) for one in known
     ]
-    assert mine == pytest.approx(stored.table["value"].to_list(), rel=1e-5)
-    assert len(mine) == 1
-    assert (record["name"], record["size"], record["seeds"]) == ("lights", "other", 2)
-    assert (record["claims"], record["simulated"]) == ([], False)
-    assert record["seconds"] > 0
+    assert [one.claim.sentence for one in again] == [one["says"] for one in known]
 
 
-def test_page_shows_figures_of_the_run_and_drops_those_of_an_earlier_one(
-    folder: Path, tmp_path: Path
-) -> None:
-    place = tmp_path / "figures" / "lights"
-    place.mkdir(parents=True)
+def test_moved_page_has_every_verdict_that_moved(tmp_path: Path) -> None:
+    store(tmp_path, [*HARD, row("cross_entropy", -0.02, "soft", "hard")])
+    (tmp_path / "earlier.csv").write_text(
+        "study,id,ours,verdict\n"
+        f"{STUDY},{STUDY}-02,-0.02,reproduced\n{STUDY},{STUDY}-13,,not testable here\n",
+        encoding="utf-8",
+    )
+
+    write_results([], tmp_path)
+
+    text = (tmp_path / "moved.md").read_text(encoding="utf-8")
+    assert "1 of 2 verdicts moved." in text
+    assert f"| {STUDY}-02 | reproduced | smaller | run again: the interval of the ratio" in text
+
+
+# The page of a study.
+
+
+def test_page_tells_regime_before_verdict(tmp_path: Path) -> None:
+    store(tmp_path, [*HARD, row("cross_entropy", -0.22, "soft", "hard")])
+
+    page, _ = write_results([], tmp_path)
+
+    text = page.read_text(encoding="utf-8")
+    assert text.index("| net | 0.999 | 0.003 | 0.840 | 0.120 | 0.600 |") < text.index("## Claims")
+    assert "| the paper | – | – | – | – | 0.53" in text
+    assert "-0.220 [-0.230, -0.210]" in text
+    assert f"]({STUDY}/claims.csv)" in text
+
+
+def test_page_stays_short_whatever_there_is_to_say(tmp_path: Path) -> None:
+    store(
+        tmp_path, HARD, about="Many words. " * 500, answer="It is so.", against=["But. " * 50] * 9,
+        figures={"a.svg": "A", "b.svg": "B"}, remark="Run before.",
+    )  # fmt: skip
+
+    page, _ = write_results([], tmp_path)
+
+    text = page.read_text(encoding="utf-8")
+    assert MOST_WORDS * 0.7 < len(text.split()) <= MOST_WORDS
+    assert "Run before." in text
+
+
+def test_page_shows_bad_news_beside_good_news(tmp_path: Path) -> None:
+    """Of many claims that hold and one that does not, the page has both."""
+    arms = ("soft", "sampled", "category", "mixup, hard", "pretrained")
+    pairs = [(first, second) for first in arms for second in arms if first != second]
+    good = [row("cross_entropy", -0.3, first, second) for first, second in pairs]
+    store(tmp_path, [*HARD, *good, row("cross_entropy", +0.3, "soft", "hard")])
+
+    page, _ = write_results([], tmp_path)
+
+    assert re.search(r"\+0\.300 .* contradicted \|", page.read_text(encoding="utf-8"))
+
+
+def test_too_little_to_mend_says_how_little(tmp_path: Path) -> None:
+    hard = [row("cross_entropy", 0.1, "hard")]
+    store(tmp_path, [*hard, row("cross_entropy", -0.02, "soft", "hard")])
+
+    page, _ = write_results([], tmp_path)
+
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert "not testable at this size |" in text
+    assert "our hard arm loses 0.189 of what the paper's does above the floor" in text  # .1 of .53
+
+
+def test_an_earlier_run_is_judged_by_the_claims_it_knows(tmp_path: Path) -> None:
+    rows = [*HARD, row("cross_entropy", -0.22, "soft", "hard")]
+    store(tmp_path, rows, remark="An earlier run.")
+    (tmp_path / STUDY / "claims.csv").write_text(f"id\n{STUDY}-02\n", encoding="utf-8")
+
+    write_results([], tmp_path)
+
+    (result,) = read_results(tmp_path)
+    assert [one["id"] for one in result["claims"]] == [f"{STUDY}-02"]
+    assert f"[{STUDY}]({STUDY}.md) †" in scoreboard(tmp_path)
+
+
+def test_study_beside_another_is_shown_and_not_counted(tmp_path: Path) -> None:
+    rows = [*HARD, row("cross_entropy", -0.22, "soft", "hard")]
+    store(tmp_path, rows)
+    store(tmp_path, rows, name="frozen", beside=STUDY)
+
+    write_results([], tmp_path)
+
+    claims = [one.kind for one in read_claims(STUDY)].count("claim")
+    assert f"{claims} claims: 1 reproduced" in scoreboard(tmp_path)
+    assert "[frozen](frozen.md) ‡" in scoreboard(tmp_path)
+
+
+def test_verdict_that_one_seed_makes_is_marked(tmp_path: Path) -> None:
+    rows = [*HARD, row("cross_entropy", -0.22, "soft", "hard")]
+    apart = [*HARD, row("cross_entropy", -0.22, "soft", "hard", ends=(-0.6, 0.2))]
+    left = pl.concat(
+        Estimates.of(each).table.drop("seeds").with_columns(left_out=pl.lit(seed))
+        for seed, each in enumerate([rows, rows, apart])
+    )
+    store(tmp_path, rows, left=left)
+
+    page, board = write_results([], tmp_path)
+
+    told = " ".join(page.read_text(encoding="utf-8").split())
+    assert "| reproduced; changes when seed 2 is left out |" in told
+    assert "Verdicts that change when one seed is left out: 1 of 1." in told
+    assert "left out: 1 of 1." in board.read_text(encoding="utf-8")
+
+
+# The scoreboard.
+
+
+def test_scoreboard_has_regimes_and_counts(tmp_path: Path) -> None:
+    store(tmp_path, [*HARD, row("cross_entropy", -0.22, "soft", "hard", ends=(-0.5, 0.1))])
+
+    write_results([], tmp_path)
+
+    board = scoreboard(tmp_path)
+    assert "| 0.999 | 0.003 | 0.840 | 0.120 | 0.600 / 0.53" in board
+    assert "1 of the 1 that could be tested stay undecided." in board
+    assert board == scoreboard(tmp_path)
+
+
+def test_controls_of_ours_have_answers_and_are_no_claims_of_a_paper(tmp_path: Path) -> None:
+    store(tmp_path, [*HARD, row("cross_entropy", -0.22, "soft", "majority")])
+
+    write_results([], tmp_path)
+
+    (result,) = read_results(tmp_path)
+    (control,) = (one for one in result["claims"] if one["work"] == CONTROLS)
+    assert control["verdict"] == "reproduced"
+    assert "| 1/0/0 |" in scoreboard(tmp_path)
+    assert "0 of the 0 that could be tested" in scoreboard(tmp_path)
+
+
+# A run.
+
+
+@pytest.mark.check
+def test_run_becomes_a_page_its_numbers_and_figures(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "lights"
+    place.mkdir()
     (place / "old.svg").write_text("<svg/>", encoding="utf-8")
 
-    page, _, _ = write_results([folder], tmp_path)
+    page, _ = write_results([folder], tmp_path)
 
+    text, run = page.read_text(encoding="utf-8"), Run.open(folder)
+    assert text.startswith("# Light and dark\n")
+    assert run.info["fingerprint"][:12] in text
+    assert str(folder.parent) not in text
     shown = sorted(path.name for path in place.glob("*.svg"))
-    assert shown
-    assert "old.svg" not in shown
-    text = page.read_text(encoding="utf-8")
-    assert all(f"(figures/lights/{name})" in text for name in shown)
+    assert 0 < len(shown) <= MOST_FIGURES
+    assert all(f"(lights/{name})" in text for name in shown)
+    stored = read_estimates(place / "estimates.csv")
+    assert len(stored) == len(run.estimates)
+    assert stored["value"].to_list() == pytest.approx(
+        run.estimates.table["value"].to_list(), rel=1e-4, nan_ok=True
+    )
+    (result,) = read_results(tmp_path)
+    assert (result["size"], result["seeds"], result["simulated"]) == ("other", 2, False)
+    assert result["seconds"] > 0
 
 
+@pytest.mark.check
+def test_estimates_lose_what_nobody_needs_where_they_are_too_large(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run.open(folder)
+    whole = small_estimates(run)
+    monkeypatch.setattr("sfumato.studies.results.MOST_BYTES", 1)
+
+    small = small_estimates(run)
+
+    assert set(small["stratum"]) == {"all"} < set(whole["stratum"])
+    assert len(small) < len(whole) == len(run.estimates)
+
+
+@pytest.mark.check
 def test_unfinished_run_writes_nothing(folder: Path, tmp_path: Path) -> None:
     unfinished = tmp_path / "run"
     unfinished.mkdir()
@@ -145,6 +323,7 @@ def test_unfinished_run_writes_nothing(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "pages").exists()
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name", ["digits-table", "cifar10s-few", "hmix", "informativeness-grid"])
 def test_size_is_found_from_settings_whatever_seeds(name: str, folder: Path) -> None:
     study = read_study(name).model_copy(update={"seeds": 17})
@@ -153,45 +332,13 @@ def test_size_is_found_from_settings_whatever_seeds(name: str, folder: Path) -> 
     assert run_size(Run(folder, study.model_copy(update={"draws": 123}), {})) == "other"
 
 
-def test_scoreboard_has_a_row_per_claim_and_counts_by_paper(tmp_path: Path) -> None:
-    write_record(
-        tmp_path,
-        "one",
-        [a_claim("paper 1", "A.", "reproduced"), a_claim("thesis", "B.", "undecided")],
-    )
-    write_record(tmp_path, "two", [a_claim("paper 1", "C.", "contradicted")])
-
-    board = scoreboard(tmp_path)
-
-    assert "3 claims: 1 reproduced, 1 undecided, 1 contradicted" in board
-    assert "| paper 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 2 |" in board
-    assert (
-        "| paper 1, table 1 | A. | 0.8 | +0.1 [0.0, 0.2] | – | reproduced | [one](one.md) |"
-        in board
-    )
-    assert board == scoreboard(tmp_path)
-
-
-def test_controls_of_ours_have_answers_and_are_no_claims_of_a_paper(tmp_path: Path) -> None:
-    write_record(
-        tmp_path,
-        "one",
-        [a_claim("paper 1", "A.", "reproduced"), a_claim(CONTROLS, "B.", "reproduced")],
-    )
-
-    board = scoreboard(tmp_path)
-
-    assert "1 claim: 1 reproduced" in board
-    assert "| B. | +0.1 [0.0, 0.2] | yes | [one](one.md) |" in board
-
-
 def test_scoreboard_is_made_again_by_the_command(tmp_path: Path) -> None:
-    write_record(tmp_path, "one", [a_claim("paper 1", "A.", "reproduced")])
+    store(tmp_path, HARD)
 
     result = CliRunner().invoke(app, ["results", "-o", str(tmp_path)])
 
     assert result.exit_code == 0
-    assert "A." in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f"[{STUDY}]({STUDY}.md)" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
 def test_file_that_is_no_result_is_named(tmp_path: Path) -> None:

@@ -3,23 +3,29 @@
 import json
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from polars.testing import assert_frame_equal
 
 from sfumato.errors import DataError
 from sfumato.evaluation.metrics import metric_named
 from sfumato.items.load import load_items
 from sfumato.labels.files import read_labels
+from sfumato.learn import encoders
 from sfumato.learn.model import Model
 from sfumato.learn.sweep import FailedCell, Progress
 from sfumato.scores import Estimates
-from sfumato.studies.data import Predictions, Timing
+from sfumato.studies.claims import looked_at, read_claims
+from sfumato.studies.data import Predictions, RunFolder, Timing, compute_text
+from sfumato.studies.dry import dry_run
 from sfumato.studies.run import Run, Runner, _timed, _write_datasheet, run_study
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Study, read_study
+from sfumato.studies.study import HEADS, Study, read_study, study_settings
 from sfumato.studies.trace import trace_lines
 from sfumato.studies.trainings import plan_trainings, run_trainings, splits_of
 
@@ -27,6 +33,38 @@ from sfumato.studies.trainings import plan_trainings, run_trainings, splits_of
 @pytest.fixture
 def run(own_run: Path) -> Run:
     return Run.open(own_run)
+
+
+CLAIMS = """\
+id,study,paper,place,sentence,metric,arm,second,network,part,against,stratum,attack,bound,step,\
+kind,claimed,printed,printed_effect,printed_error,yardstick,printed_yardstick,effect,note
+one,lights,paper 1,table 1,Soft is closer.,cross_entropy,soft,original,,,people,all,,,,claim,lower,\
+,-0.1,0.02,original,1.0,,
+two,lights,paper 1,table 1,Under attack too.,accuracy,soft,original,,,people,all,fgsm,8,,claim,\
+higher,,,,,,,
+"""
+
+
+def test_a_seed_that_is_left_out_might_as_well_not_have_been_run(
+    run: Run, own_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the third of three seeds claims look at what a run of two seeds finds."""
+    (tmp_path / "ours.csv").write_text(CLAIMS, encoding="utf-8")
+    claims = read_claims("lights", tmp_path)
+    for module in ("run", "data"):
+        monkeypatch.setattr(f"sfumato.studies.{module}.read_claims", lambda study: claims)
+
+    three = run_study(read_study(own_study, changes={"seeds": 3}), tmp_path / "three")
+
+    left_out = three.tables["left_out"]
+    found = left_out.filter(left_out=2).drop("left_out")
+    two = looked_at(claims, run.estimates.table).select(found.columns)
+    by = ["metric", "arm", "second", "attack", "stratum"]
+    assert_frame_equal(found.sort(by), two.sort(by), rel_tol=1e-9)
+    assert set(left_out["left_out"]) == {0, 1, 2}
+    assert [len(one.left_out) for one in three.claims] == [3, 3]
+    assert three.claims[0].found[0].overlaps is not None
+    assert "left_out" not in run.tables  # of two seeds none can be spared
 
 
 def with_networks(study: Path, *names: str) -> Study:
@@ -55,6 +93,15 @@ def test_study_in_the_folder_finds_the_files_of_ones_own_again(run: Run, own_stu
     assert (
         load_data(again, None).people.items == load_data(read_study(own_study), None).people.items
     )
+
+
+def test_study_beside_another_is_held_against_its_claims(run: Run) -> None:
+    beside = run.study.model_copy(update={"beside": "mnist-curve"})
+
+    judged = Run(run.folder, beside, run.info).claims
+
+    assert [one.claim for one in judged] == read_claims("mnist-curve") != []
+    assert run.claims == [] and "beside" not in study_settings(run.study)
 
 
 @pytest.mark.parametrize(("tested", "told"), [("people", True), ("original", False)])
@@ -91,6 +138,55 @@ def test_kept_models_predict_what_is_stored(own_study: Path, run: Run, arm: str)
     assert (model.network, model.trained_on) == ("simple-ffn", 36)
     assert model.recipe["epochs"] == 2 and model.loss is not None
     assert model.provenance[-1].settings["arm"] == arm
+
+
+def test_head_learns_vectors_of_pictures_beside_a_network_that_is_attacked(
+    own_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    head = "efficientnet linear"
+    computed: list[Any] = []
+    monkeypatch.setattr(encoders, "_in_batches", spied(encoders._in_batches, computed))
+    changes = {"networks": ["simple-ffn", head], "arms": ["soft"], "measures": ["scores"]}
+    study = read_study(own_study, changes={**changes, f"heads.{head}.epochs": 2, "draws": 100})
+
+    run = run_study(study, tmp_path / "run")
+
+    assert [len(inputs) for _, _, inputs in computed] == [60, 1]  # once for both seeds
+    assert "failed" not in run.tables
+    clean = run.estimates.filter(metric="accuracy", stratum="all", attack="", second="", arm="soft")
+    assert {one.network for one in clean} == {"simple-ffn", head}
+    spoilt = [one for one in run.estimates if one.attack or one.stratum == "attacked items"]
+    assert {one.network for one in spoilt} == {"simple-ffn"}
+    stored = read_labels(run.folder / "predictions" / head / "soft/seed-1/test.parquet")
+    pictures = load_items(own_study.parent / "pictures", naming="stem").take(stored.items)
+    model = Model.load(run.folder / "models" / head / "soft/seed-1")
+    assert np.abs(model.predict(pictures).probs - stored.probs).max() < 1e-5
+
+
+def spied(function: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:
+    def noted(*given: Any) -> Any:
+        calls.append(given)
+        return function(*given)
+
+    return noted
+
+
+def test_dry_run_encodes_a_few_pictures_only(
+    own_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    computed: list[Any] = []
+    monkeypatch.setattr(encoders, "_in_batches", spied(encoders._in_batches, computed))
+    study = read_study(own_study, changes={"networks": ["efficientnet mlp"]})
+
+    tried = dry_run(study, data=None)
+
+    assert tried.tried == 3 and sum(len(inputs) for _, _, inputs in computed) < 12
+    (cost,) = tried.planned
+    assert cost.epochs == 2 * 3 * HEADS["efficientnet mlp"].epochs  # type: ignore[operator]
 
 
 def test_folder_of_a_run_is_no_model_but_names_one(run: Run) -> None:
@@ -205,6 +301,41 @@ def test_run_in_which_everything_fails_is_an_error(own_study: Path) -> None:
         run_trainings(data, lambda cells: [FailedCell(cell, "", "no") for cell in cells])
 
 
+def test_runs_that_share_trainings_do_each_once_and_remember_where(
+    own_study: Path, tmp_path: Path
+) -> None:
+    shared, first, second = tmp_path / "shared", tmp_path / "first", tmp_path / "second"
+    runner = Runner(trainings=shared)
+    few = read_study(own_study, changes={"arms": ["original", "soft"], "name": "few"})
+    found: list[Progress] = []
+    run_study(few, first, runner)
+
+    whole = run_study(read_study(own_study), second, replace(runner, progress=found.append))
+    again = run_study(read_study(own_study), second, Runner(progress=found.append))
+
+    assert (found[0].total, found[0].found) == (6, 4)
+    assert (whole.timing.found, whole.trainings.resolve()) == (4, shared)
+    assert (found[-1].total, found[-1].found) == (6, 6)  # the folder is remembered
+    assert again.estimates.table.equals(whole.estimates.table)
+    assert not (first / "cells").exists() and not (second / "cells").exists()
+
+
+def test_run_with_trainings_of_its_own_goes_on_in_a_shared_folder(
+    own_study: Path, own_run: Path, tmp_path: Path
+) -> None:
+    folder, shared = tmp_path / "run", tmp_path / "shared"
+    shutil.copytree(own_run, folder)
+    lost = sorted((folder / "cells").glob("*.json"))[:2]
+    for path in lost:
+        path.unlink()
+    states: list[Progress] = []
+
+    run_study(read_study(own_study), folder, Runner(trainings=shared, progress=states.append))
+
+    assert (states[0].total, states[0].found) == (6, 4)
+    assert {path.stem for path in shared.glob("*.json")} == {path.stem for path in lost}
+
+
 def test_estimates_of_an_unfinished_run_say_how_to_finish_it(run: Run, tmp_path: Path) -> None:
     for name in ("study.toml", "run.json"):
         shutil.copy(run.folder / name, tmp_path / name)
@@ -215,6 +346,20 @@ def test_estimates_of_an_unfinished_run_say_how_to_finish_it(run: Run, tmp_path:
 
 def state(*, found: int, done: int, total: int = 4) -> Progress:
     return Progress(total=total, found=found, done=done, failed=0, seconds=0.0, work=0.0)
+
+
+def test_compute_is_added_up_by_device() -> None:
+    def of(device: str, seconds: float) -> RunFolder:
+        info = {"versions": {"device": device}, "timing": {"cell_seconds": seconds}}
+        return RunFolder(Path("run"), read_study("digits-table"), info)
+
+    cpu = "x86_64 AVX512"
+    runs = [of(cpu, 3600), of("NVIDIA A100", 900), of(cpu, 5400)]
+
+    assert compute_text(runs) == (
+        "Compute: 0.25 hours of NVIDIA A100 and 2.50 hours of x86_64 AVX512 in 3 runs; "
+        "each core of a CPU counts as a device."
+    )
 
 
 def timing(folder: Path) -> Timing:
@@ -281,3 +426,43 @@ def test_cells_of_all_sweeps_and_sittings_are_added_up(tmp_path: Path) -> None:
                 runner.progress(told(2, 7.0))
 
     assert (timing(tmp_path).cell_seconds, timing(tmp_path).work) == (28.0, 80.0)
+
+
+def test_rate_and_alpha_that_each_training_chose_are_told(own_study: Path, tmp_path: Path) -> None:
+    changes = {
+        "arms": ["original", {"labels": "soft", "mix": "mixup"}],
+        "search.rates": [1e-9, 0.01],
+        "search.alphas": [0.1, 1.0],
+        "training_of.simple-ffn.batch_size": 8,
+        "corruptions": [],
+    }
+
+    run = run_study(read_study(own_study, changes=changes), tmp_path / "searched")
+
+    tried = run.tables["chosen"]
+    chosen = tried.filter("chosen").select("arm", "seed", "setting", "value")
+    rates = chosen.filter(setting="rate")
+    assert rates.rows() == [
+        (arm, seed, "rate", 0.01) for seed in (0, 1) for arm in ("original", "mixup, soft")
+    ]
+    assert set(chosen.filter(setting="alpha")["arm"]) == {"mixup, soft"}
+    least = tried.sort("validation_loss").unique(["arm", "seed", "setting"], keep="first")
+    assert least["chosen"].all() and len(tried) == 2 * (2 + 4)
+    model = Model.load(run.folder / "models" / "simple-ffn" / "original" / "seed-0.safetensors")
+    assert (model.recipe["learning_rate"], model.recipe["batch_size"]) == (0.01, 8)
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    assert "Settings that were searched" in page
+
+
+def test_searched_training_is_the_one_with_that_rate(own_study: Path, tmp_path: Path) -> None:
+    shared = {"arms": ["soft"], "seeds": 1, "corruptions": [], "fgsm": []}
+    several = read_study(own_study, changes={**shared, "search.rates": [1e-9, 0.01]})
+    alone = read_study(own_study, changes={**shared, "training.learning_rate": 0.01})
+
+    found = [
+        run_study(study, tmp_path / str(place)).folder / "predictions/simple-ffn/soft/seed-0"
+        for place, study in enumerate((several, alone))
+    ]
+
+    first, second = (read_labels(folder / "test.parquet") for folder in found)
+    assert (first.probs == second.probs).all()

@@ -12,7 +12,9 @@ import pytest
 
 from sfumato.data import load
 from sfumato.errors import DataError, UnknownName
+from sfumato.judgments.formats import write
 from sfumato.judgments.judgments import Judgments
+from sfumato.judgments.question import ask
 from sfumato.labels.build import BuiltLabels, build
 from sfumato.labels.files import write_labels
 from sfumato.labels.labelset import LabelSet
@@ -178,6 +180,56 @@ def test_original_distributions_are_learnt_and_their_classes_tested(
     write_labels(LabelSet(items, ("light", "grey"), probs), folder / "made.parquet")
     with pytest.raises(DataError, match=r"made.parquet: .* class 'grey'"):
         own(own__original="made.parquet")
+
+
+def test_label_sets_of_files_stand_beside_those_of_the_data(
+    own: Callable[..., StudyData], folder: Path
+) -> None:
+    items = tuple(f"p{place}" for place in range(60))
+    probs = np.array([[0.3, 0.7] if place % 2 else [0.9, 0.1] for place in range(60)])
+    write_labels(LabelSet(items, ("light", "dark"), probs), folder / "mine.parquet")
+
+    data = own(own__sets={"mine": "mine.parquet"}, arms=["original", "mine"])
+
+    assert data.labels["mine"].classes == data.original.classes  # whatever order the file has
+    column = data.original.classes.index("light")
+    assert set(learnt(data, "mine").probs[:, column].round(6)) == {0.3, 0.9}
+    assert list(inputs(data.labels["mine"])) == ["mine.parquet"]
+    with pytest.raises(UnknownName, match="Did you mean 'mine'"):
+        own(own__sets={"mine": "mine.parquet"}, arms=["original", "mien"])
+    write_labels(LabelSet(("q1",), ("light", "dark"), np.eye(1, 2)), folder / "mine.parquet")
+    with pytest.raises(DataError, match="no label of any item of the data: its first item is 'q1'"):
+        own(own__sets={"mine": "mine.parquet"}, arms=["original", "mine"])
+
+
+def test_sliders_of_a_file_are_averaged_before_they_are_normalised(
+    own: Callable[..., StudyData], folder: Path
+) -> None:
+    scores = [{"light": 1.0, "dark": 0.0}, {"light": 0.2, "dark": 0.2}]
+    table = pl.DataFrame(
+        {
+            "item": [f"p{place}" for place in range(60) for _ in scores],
+            "annotator": ["a", "b"] * 60,
+            "answer": [json.dumps(one) for _ in range(60) for one in scores],
+        }
+    )
+    write(Judgments(ask("sliders", ["light", "dark"]), table), folder / "dense.csv", "sfumato")
+
+    data = own(own__sets={"dense": "sfumato=dense.csv"}, arms=["original", "dense"])
+
+    assert learnt(data, "dense").probs.max(axis=1) == pytest.approx(1.2 / 1.4)  # S1-14
+
+
+def test_ratings_are_rated_pairs(own: Callable[..., StudyData], folder: Path) -> None:
+    (folder / "ratings.csv").write_text("first,second,rating\np0,p1,5\n", encoding="utf-8")
+    (folder / "chosen.csv").write_text("first,second,preferred\np0,p1,first\n", encoding="utf-8")
+
+    ratings = own(own__ratings="ratings.csv").ratings
+
+    assert ratings is not None
+    assert ratings.table["rating"].to_list() == [5]
+    with pytest.raises(DataError, match="holds no rated pairs, which need the columns"):
+        own(own__ratings="chosen.csv")
 
 
 def test_given_parts_are_those_of_the_column(own: Callable[..., StudyData], folder: Path) -> None:
@@ -373,7 +425,8 @@ def test_soft_digits_have_the_labels_of_the_file_in_both_weightings(soft_digits:
     assert data.people.probs[3, 3:5] == pytest.approx([0.8, 0.2])
     assert data.labels["yes-unsure-equal"].probs[3, 3:5] == pytest.approx([0.7, 0.3])
     assert learnt(data, "original").take(["3"]).probs[0].tolist() == np.eye(11)[3].tolist()
-    assert set(data.signals) == {"mean uncertainty", "unsure proportion"}
+    told = {"mean uncertainty", "unsure proportion", "entropy of yes-unsure-equal"}
+    assert set(data.signals) == told
     assert data.signals["unsure proportion"][:4].tolist() == [0.4, 0, 0, 0.4]
     assert not data.simulated
 

@@ -1,6 +1,8 @@
 """What arms learn from labels of any data: one's own, digits with simulated people, MNIST."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from sfumato.provenance import is_simulated
 from sfumato.studies import trainings
 from sfumato.studies.data import StudyData, Target
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Arm, read_study
+from sfumato.studies.study import Arm, Parts, Search, read_study
 from sfumato.studies.trainings import LABELS, PERSONS, arm_words, splits_of, target_of
 
 EACH = 120
@@ -199,3 +201,42 @@ def test_nothing_that_is_tested_is_learnt_or_chosen_on(mnist: StudyData) -> None
     assert (split.validation, split.selection) == ((), "none")
     assert not set(tested.items) & set(few_digits(mnist, 100, seed=0))
     assert len(tested.items) == 40
+
+
+@pytest.mark.parametrize("people", [None, 2])
+def test_temperature_raises_labels_to_its_inverse(own: StudyData, people: int | None) -> None:
+    plain = learnt(own, Arm(labels="people", people=people)).mean
+    sharp = learnt(own, Arm(labels="people", people=people, temperature=0.5)).mean
+    flat = learnt(own, Arm(labels="people", people=people, temperature=1e9)).mean
+
+    squared = plain.probs**2
+    assert sharp.probs == pytest.approx(squared / squared.sum(axis=1, keepdims=True))
+    mentioned = plain.probs > 0
+    assert flat.probs == pytest.approx(mentioned / mentioned.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", ["folds", "stratified"])
+def test_what_is_searched_is_chosen_on_items_that_are_neither_learnt_nor_tested(
+    digits: StudyData, kind: Literal["folds", "stratified"]
+) -> None:
+    study = digits.study.model_copy(
+        update={"split": Parts(kind=kind), "folds": 3 if kind == "folds" else 1}
+    )
+    searching = study.model_copy(update={"search": Search(rates=(0.1, 0.01))})
+
+    before = splits_of(replace(digits, study=study), 5)
+    found = splits_of(replace(digits, study=searching), 5)
+
+    for one, other in zip(before, found, strict=True):
+        assert one.test == other.test
+        assert {*one.train, *one.validation} == {*other.train, *other.validation}
+        assert not {*other.train} & {*other.validation} and other.selection == "nested"
+        share = len(other.validation) / len({*one.train, *one.validation})
+        assert share == pytest.approx(0.1 if kind == "folds" else 0.15 / 0.85, abs=0.005)
+
+
+@pytest.mark.parametrize("arm", [Arm(use="as pretrained"), Arm(labels="hard", mix="mixup")])
+def test_every_kind_of_arm_has_labels_to_choose_by(digits: StudyData, arm: Arm) -> None:
+    (split,) = splits_of(digits, 0)
+
+    assert {*split.train, *split.validation} == set(target_of(arm, digits, split, 0).mean.items)

@@ -279,6 +279,10 @@ def _spreads(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [(name, spread) for name, spread in named if spread]
 
 
+MOST_INPUTS = 12
+"""Inputs whose seconds are printed; forms with one for each class have hundreds."""
+
+
 def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     from sfumato.labels.second_looks import look_lines
 
@@ -286,6 +290,10 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     taken, right, again = found["times"], found["accuracy"], found["repeats"]
     if taken:
         rows.append(("median seconds per answer", format_number(taken["median"]), ""))
+        rows += [
+            (f"median seconds on {name}", format_number(median), "")
+            for name, median in list(taken["median_by_input"].items())[:MOST_INPUTS]
+        ]
     if right:
         rows.append(("top choice equals the known class", f"{right['top1']:.2%}", ""))
         rows.append(("known class among the top two", f"{right['top2']:.2%}", ""))

@@ -95,6 +95,13 @@ Aggregate = Annotated[
     str | None,
     typer.Option("--aggregate", help="How people become one label (see below; mean)."),
 ]
+Averaged = Annotated[
+    Literal["labels", "scores"],
+    typer.Option(
+        "--average",
+        help="The mean is of everybody's distribution, or of slider scores, normalised after.",
+    ),
+]
 Predictions = Annotated[
     Path | None,
     typer.Option(
@@ -137,7 +144,11 @@ AnswersOutput = Annotated[
 ]
 HabitsOption = Annotated[
     str | None,
-    typer.Option("--habits", help="How fitted top-two people answer: published, joint, personal."),
+    typer.Option(
+        "--habits",
+        help="How top-two people answer: independent (default), published (the thesis; needs "
+        "--vectors or --distances), joint, personal.",
+    ),
 ]
 Route = Annotated[
     str,
@@ -177,6 +188,7 @@ def label(
     exclude: Exclude = "",
     per_annotator: PerAnnotator = False,
     aggregate: Aggregate = None,
+    average: Averaged = "labels",
     predictions: Predictions = None,
     intervals: Intervals = None,
     left_out: LeftOut = None,
@@ -199,7 +211,7 @@ def label(
     from sfumato.labels.make import LabelSettings, make_labels
 
     files = _Files(output, intervals, left_out, confusions)
-    _check_label_usage(files, recipe=recipe, aggregate=aggregate, per_annotator=per_annotator)
+    _check_label_usage(files, recipe, aggregate, average, per_annotator=per_annotator)
     refuse_existing(output, intervals, left_out, confusions, overwrite=overwrite)
     told = _read_aggregator_options(aggregate or "mean", aggregator_options)
     options = read_options(table_options, classes, question, key)
@@ -214,6 +226,7 @@ def label(
         keep=names_in(keep),
         exclude=quality_rules(exclude),
         aggregate=aggregate or "mean",
+        average=average,
         options=told,
         interval="default" if intervals else "none",
         seed=seed,
@@ -228,9 +241,8 @@ def label(
         summary = _label_counts(counts, settings, output)
     else:
         judgments = parts.read() if judgments is None else judgments
-        model = None
-        if predictions is not None:
-            model = read_labels(predictions, classes=judgments.question.classes)
+        known = judgments.question.classes
+        model = None if predictions is None else read_labels(predictions, classes=known)
         if (recipe or DEFAULT_RECIPE[judgments.question.kind]) in EACH_CLASS:
             summary = _label_classes(judgments, settings, files, per_annotator=per_annotator)
         else:
@@ -404,7 +416,7 @@ class _Files:
 
 
 def _check_label_usage(
-    files: _Files, *, recipe: str | None, aggregate: str | None, per_annotator: bool
+    files: _Files, recipe: str | None, aggregate: str | None, average: str, *, per_annotator: bool
 ) -> None:
     """Refuse what cannot be done before a long file is read."""
     from sfumato.labels.aggregate import AGGREGATORS
@@ -414,6 +426,8 @@ def _check_label_usage(
 
     if per_annotator and aggregate:
         raise typer.BadParameter("--per-annotator and --aggregate exclude each other.")
+    if per_annotator and average == "scores":
+        raise typer.BadParameter("--average scores is of several people, --per-annotator of none.")
     if per_annotator and files.intervals:
         raise typer.BadParameter("--per-annotator has nothing to give --intervals of.")
     for path in (files.labels, files.intervals, files.left_out, files.confusions):

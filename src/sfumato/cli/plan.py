@@ -14,6 +14,7 @@ from sfumato.errors import DataError, require_packages
 if TYPE_CHECKING:
     from sfumato.judgments.judgments import Judgments
     from sfumato.planning.advise import Advice
+    from sfumato.planning.plans import Plan
     from sfumato.planning.power import PowerPlan
 
 Items = Annotated[int, typer.Option("--items", help="How many items are to be labelled.")]
@@ -38,6 +39,18 @@ Pilots = Annotated[
     typer.Option(
         "--pilot", metavar="[FORMAT=]FILE", help="Judgments of a pilot, one form per file."
     ),
+]
+Ratings = Annotated[
+    Path | None,
+    typer.Option("--ratings", help="Rated pairs of the pilot's items: errors are by them."),
+]
+Subset = Annotated[
+    int | None,
+    typer.Option("--subset", min=1, help="Which so many classes tell most, by the pilot."),
+]
+Oracle = Annotated[
+    Path | None,
+    typer.Option("--oracle", help="A model's beliefs about items: it answers, not people."),
 ]
 Shared = Annotated[bool, typer.Option("--shared", help="Only items that all pilots are about.")]
 Beta = Annotated[
@@ -91,12 +104,15 @@ def plan(
     cost: Costs = None,
     error: Errors = None,
     pilot: Pilots = None,
+    ratings: Ratings = None,
     shared: Shared = False,
     beta: Beta = None,
     budget: Budget = None,
     people: People = 1,
     utility: Utility = "linear",
     known: Known = None,
+    subset: Subset = None,
+    oracle: Oracle = None,
     effect: Effect = None,
     between: Between = "items",
     outcome: Outcome = None,
@@ -129,12 +145,15 @@ def plan(
             cost=_numbers(cost or [], "--cost"),
             error=_numbers(error or [], "--error"),
             pilot=[_judged(text) for text in pilot or []],
+            ratings=ratings,
             shared=shared,
             beta=beta,
             budget=budget,
             people=people,
             utility=utility,
             known=known,
+            subset=subset,
+            oracle=oracle,
             effect=effect,
             between=between,
             outcome=outcome,
@@ -145,12 +164,7 @@ def plan(
             power=power,
             seed=seed,
         )
-    page = None
-    if output is not None:
-        from sfumato.studies.planned import write_plan
-
-        with progress("Drawing the plan") as advance:
-            page = write_plan(made, output, advance=advance)
+    page = None if output is None else _draw(made, output)
     found = made.to_json()
     if as_json:
         print_json(found)
@@ -160,6 +174,13 @@ def plan(
     _show(found, made.advice)
     if page is not None:
         typer.echo(f"\nPlan: {page}")
+
+
+def _draw(made: "Plan", output: Path) -> Path:
+    from sfumato.studies.planned import write_plan
+
+    with progress("Drawing the plan") as advance:
+        return write_plan(made, output, advance=advance)
 
 
 def _format_and_name(text: str) -> tuple[str | None, str]:
@@ -238,6 +259,9 @@ def _show(found: dict[str, Any], advice: "Advice") -> None:
         for form, each in found["information"].items()
     ]
     print_table("What an answer tells", ("form", "comparisons fixed", "share of all"), information)
+    if "telling" in found:
+        told = [(name, f"{nats:.3f}") for name, nats in found["telling"].items()]
+        print_table("Ask about these classes: what each tells", ("class", "nats"), told)
     if advice.first:
         shown = ", ".join(advice.first[:10])
         print_line(f"\nAsk first about {len(advice.first)} items: {shown} …")

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,21 +16,38 @@ from sfumato.errors import DataError, require_packages
 
 if TYPE_CHECKING:
     from sfumato.learn.sweep import Progress
+    from sfumato.studies.dry import DryRun, NetworkCost
+    from sfumato.studies.run import Runner
     from sfumato.studies.study import Study
 
 SizeName = Literal["cpu", "lab", "paper"]
+StudyOrPaper = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="A shipped study (digits, fashion-h, hmix …), a TOML file, or a whole paper "
+        "(paper-1, paper-2, thesis, paper-4, paper-5).",
+    ),
+]
+SharedTrainings = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of finished trainings that several runs share; by default the run's own."
+    ),
+]
+PaperPages = Annotated[
+    Path | None,
+    typer.Option(help="Of a paper: its pages go to results and papers in it; by default docs."),
+]
 
 
 def run(
-    study: Annotated[
-        str,
-        typer.Argument(
-            help="A shipped study (digits, fashion-h, informativeness-grid, hmix …) or a TOML file."
-        ),
-    ],
+    study: StudyOrPaper,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder of the run; by default runs/STUDY."),
+        typer.Option(
+            "--output", "-o", help="Folder of the run; by default runs/STUDY. Of a paper: runs."
+        ),
     ] = None,
     size: Annotated[SizeName, typer.Option(help="The study's size, where it has several.")] = "cpu",
     seeds: Annotated[
@@ -56,6 +74,8 @@ def run(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of the cluster's scheduler.")
     ] = None,
+    trainings: SharedTrainings = None,
+    pages: PaperPages = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -69,10 +89,19 @@ def run(
 ) -> None:
     """Run a study end to end: labels, trainings, evaluation, audit, report."""
     from sfumato.data import data_folder
-    from sfumato.reporting.text import count
+    from sfumato.studies.papers import read_papers
     from sfumato.studies.run import Runner, choose_study
-    from sfumato.studies.run import run as run_chosen
 
+    runner = Runner(data_folder(), engine, scheduler, stage=notify, trainings=trainings)
+    if study in read_papers():
+        for name, one in {"arms": arms, "networks": networks, "epochs": epochs, "set": settings,
+                          "measured": measured}.items():  # fmt: skip
+            if one:
+                raise DataError(f"--{name} is for one study; a paper has several. Run that study.")
+        _run_paper(study, size, seeds, output or Path("runs"), pages, runner, dry=dry_run)
+        return
+    if pages is not None:
+        raise DataError("--pages is for papers; `sfumato results` writes the pages of a study.")
     chosen = choose_study(
         study,
         size=size,
@@ -87,12 +116,19 @@ def run(
         return
     if measured is not None:
         raise DataError("--measured is for --dry-run: a run takes the time it takes.")
-    folder = output or Path("runs") / chosen.name
-    with _shown(chosen) as show:
-        runner = Runner(data_folder(), engine, scheduler, show, notify)
-        done = run_chosen(chosen, folder, runner=runner)
+    _run_study(chosen, output or Path("runs") / chosen.name, runner)
+
+
+def _run_study(study: "Study", folder: Path, runner: "Runner") -> None:
+    from sfumato.reporting.text import count
+    from sfumato.studies.data import compute_text
+    from sfumato.studies.run import run as run_chosen
+
+    with _shown(study) as show:
+        done = run_chosen(study, folder, runner=replace(runner, progress=show))
     if "failed" in done.tables:
         notify(f"{count(len(done.tables['failed']), 'cell')} failed; see the report.")
+    notify(compute_text([done]))
     typer.echo(f"Report: {done.folder / 'report.html'}")
 
 
@@ -179,16 +215,26 @@ def results(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path(
         "docs/results"
     ),
+    papers: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Also write a page per paper, claim by claim, there."),
+    ] = None,
     overwrite: given.Overwrite = False,
 ) -> None:
-    """Write runs as pages and JSON, and the scoreboard of everything in the folder."""
-    from sfumato.studies.data import RunFolder
+    """Write runs as short pages with all numbers as CSV, and the scoreboard of the folder."""
+    from sfumato.studies.data import RunFolder, compute_text
+    from sfumato.studies.papers import write_papers
     from sfumato.studies.results import write_results
 
-    names = [RunFolder.open(run).study.name for run in runs or []]
-    refuse_filled(output, *(f"{name}.md" for name in names), overwrite=overwrite)
-    for path in write_results(runs or [], output):
+    opened = [RunFolder.open(run) for run in runs or []]
+    refuse_filled(output, *(f"{run.study.name}.md" for run in opened), overwrite=overwrite)
+    written = write_results(runs or [], output)
+    if papers is not None:
+        written += write_papers(output, papers)
+    for path in written:
         typer.echo(f"Wrote {path}.")
+    if opened:
+        typer.echo(compute_text(opened))
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:
@@ -210,13 +256,47 @@ def _value(text: str) -> Any:
         return text
 
 
-def _print_dry_run(study: "Study", measured: Path | None) -> None:
+def _print_dry_run(study: "Study", measured: Path | None) -> "DryRun":
     from sfumato.data import data_folder
     from sfumato.studies.dry import dry_run
 
     found = dry_run(study, data=data_folder(), measured=measured, stage=notify)
     for line in found.lines():
         typer.echo(line)
+    return found
+
+
+def _run_paper(
+    name: str,
+    size: SizeName,
+    seeds: int | None,
+    folder: Path,
+    pages: Path | None,
+    runner: "Runner",
+    *,
+    dry: bool,
+) -> None:
+    from sfumato.studies.dry import total_line
+    from sfumato.studies.papers import paper_studies, write_papers
+    from sfumato.studies.run import run_paper
+
+    studies = paper_studies(name, size=size, seeds=seeds)
+    if dry:
+        costs: list[NetworkCost] = []
+        for study in studies:
+            typer.echo(f"# {study.name}: {study.title}")
+            costs += _print_dry_run(study, None).planned
+        if costs:
+            typer.echo(f"All studies. {total_line(costs)}. What they share is trained once.")
+        return
+    place = pages or Path("docs")
+    failed = run_paper(studies, folder, place / "results", runner, _shown)
+    if len(failed) < len(studies):
+        for path in write_papers(place / "results", place / "papers", [name]):
+            typer.echo(f"Wrote {path}.")
+    if failed:
+        told = " ".join(f"{study}: {why}" for study, why in failed.items())
+        raise DataError(f"{len(failed)} of {len(studies)} studies could not run. {told}")
 
 
 @contextmanager

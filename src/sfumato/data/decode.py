@@ -23,7 +23,7 @@ import polars as pl
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sfumato.data.images import FeatureSet, ImageSet, fill_splits
+from sfumato.data.images import FeatureSet, ImageSet, fill_splits, read_own_table, remap
 from sfumato.data.registry import (
     DATASETS,
     Dataset,
@@ -33,7 +33,7 @@ from sfumato.data.registry import (
 )
 from sfumato.data.texts import TextSet, TextsPart, decode_texts
 from sfumato.errors import DataError, MissingDataset
-from sfumato.items.pictures import decode_picture
+from sfumato.items.pictures import decode_picture, open_files, read_picture, resize
 from sfumato.judgments.formats import Readable, read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.tables import load_array
@@ -407,6 +407,37 @@ def _decode_class_folders(wanted: _Wanted) -> ImageSet:
     )
 
 
+def _decode_class_map(wanted: _Wanted) -> ImageSet:
+    """Folders of pictures of any size, each with its class by a table (S0-43).
+
+    An item is its file within the folders, without the ending.
+    """
+    root, table = map(wanted.locate, wanted.names)
+    named = read_own_table(table)
+    mapping = dict(zip(named["item"], named["label"], strict=True))
+    members, _, read = open_files(root)
+    of_folder: dict[str, list[str]] = {}
+    for member in members:
+        of_folder.setdefault(member.rpartition("/")[0], []).append(member)
+    files = [
+        (label, member)
+        for label, name in enumerate(mapping)
+        for member in find(of_folder, name, what=f"folder of pictures in {root}")
+    ]
+    pictures = np.empty((len(files), SIDE, SIDE, 3), dtype=np.uint8)
+    for row, (_, member) in enumerate(files):  # one by one: those of ImageNet are large
+        pictures[row] = resize(read_picture(read, member, root)[None], (SIDE, SIDE))[0]
+    pool = ImageSet(
+        tuple(member.rpartition(".")[0] for _, member in files),
+        pictures,
+        np.array([label for label, _ in files], dtype=np.int64),
+        tuple(mapping),
+        (wanted.part,) * len(files),
+        (_step(wanted.dataset.name, {"items": len(files)}, (table,)),),
+    )
+    return remap(pool, mapping, wanted.dataset.classes)
+
+
 def _png_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise DataError(f"{folder} is missing; every split has a folder for each of ten classes.")
@@ -777,6 +808,7 @@ DECODERS: dict[str, Callable[[_Wanted], ImageSet]] = {
     "batches": _decode_batches,
     "cifar10": _decode_cifar10,
     "class-folders": _decode_class_folders,
+    "class-map": _decode_class_map,
     "idx": _decode_idx,
     "package": lambda wanted: read_digits(),
     "parquet": lambda wanted: read_digit_images(wanted.locate(*wanted.names)),

@@ -61,7 +61,9 @@ class RemoteFile(Record):
 class ImagesRecord(Record):
     """Where the images of a dataset are stored, and how."""
 
-    kind: Literal["arrays", "batches", "cifar10", "class-folders", "idx", "package", "parquet"]
+    kind: Literal[
+        "arrays", "batches", "cifar10", "class-folders", "class-map", "idx", "package", "parquet"
+    ]
     """The decoder that reads them."""
     parts: dict[str, tuple[str, ...]]
     """The files or members of each part: images, then labels where they have a file."""

@@ -25,7 +25,7 @@ from sfumato.evaluation.metrics import TIE, require_same_rows, top_class
 from sfumato.labels.alter import apportion
 from sfumato.labels.compare import jensen_shannon_rows, kl_rows, total_variation_rows
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import entropy, non_max_mass
+from sfumato.labels.signals import entropy, non_max_mass, strata_of
 from sfumato.names import sorted_names
 from sfumato.stats import student_interval
 
@@ -131,11 +131,24 @@ def data_map(
 
 
 def data_map_table(
-    found: DataMap, *, arm: str = "", network: str = "", human: LabelSet | None = None
+    found: DataMap,
+    *,
+    arm: str = "",
+    network: str = "",
+    human: LabelSet | None = None,
+    uncertainty: NDArray[np.float64] | None = None,
 ) -> pl.DataFrame:
-    """A row an item, with the entropy of people's labels in nats where they are given (S4-50)."""
-    spread = None if human is None else entropy(human.take(found.items))
+    """A row an item, with what people's labels of it are, where they are given (S4-50).
+
+    That is the entropy in nats, and the stratum; ``uncertainty`` is what people said of their own
+    doubt about each item of the map, where they could.
+    """
     n = len(found.items)
+    spread, stratum = None, [None] * n
+    if human is not None:
+        human = human.take(found.items)
+        spread = entropy(human)
+        stratum = np.where(strata_of(human)["unanimous"], "unanimous", "disputed").tolist()
     return pl.DataFrame(
         {
             "item": list(found.items),
@@ -145,13 +158,15 @@ def data_map_table(
             "variability": found.variability,
             "correctness": found.correctness,
             "region": list(found.region),
+            "stratum": stratum,
             "human_entropy": [None] * n if spread is None else spread,
+            "human_uncertainty": [None] * n if uncertainty is None else uncertainty,
         },
         schema={
             **dict.fromkeys(("item", "arm", "network"), pl.String()),
             **dict.fromkeys(("confidence", "variability", "correctness"), pl.Float64()),
-            "region": pl.String(),
-            "human_entropy": pl.Float64(),
+            **dict.fromkeys(("region", "stratum"), pl.String()),
+            **dict.fromkeys(("human_entropy", "human_uncertainty"), pl.Float64()),
         },
     )
 

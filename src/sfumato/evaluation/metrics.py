@@ -246,6 +246,19 @@ def confidence_wrong(human: LabelSet, model: LabelSet) -> PerItem:
     return np.where(is_right(human, model), np.nan, signals.top_probability(model))
 
 
+def right_and_confidence(human: LabelSet, model: LabelSet) -> NDArray[np.float64]:
+    """Whether the model is right, and its largest probability: (items, 2)."""
+    return np.stack([is_right(human, model), signals.top_probability(model)], axis=1)
+
+
+def confidence_gap_of(rows: NDArray[np.float64]) -> float:
+    """Mean confidence where right less that where wrong; NaN where either is nowhere (S0-35)."""
+    right, confident = rows[:, 0] == 1, rows[:, 1]
+    if right.all() or not right.any():
+        return float("nan")
+    return float(confident[right].mean() - confident[~right].mean())
+
+
 def entropy(human: LabelSet, model: LabelSet) -> PerItem:
     """Shannon entropy of the model's row in nats."""
     require_same_rows(human, model)
@@ -699,6 +712,7 @@ METRICS: dict[str, Scorer] = {
         _mean_over_items("confidence", confidence),
         _mean_over_items("confidence_right", confidence_right),
         _mean_over_items("confidence_wrong", confidence_wrong),
+        Scorer("confidence_gap", right_and_confidence, confidence_gap_of),
         _mean_over_items("entropy", entropy),
         Scorer("entropy_correlation", entropies, correlation_of, redraw=redraw_correlation),
         Scorer(
@@ -731,7 +745,8 @@ def usual_metrics(human: LabelSet) -> tuple[str, ...]:
     >>> "wasserstein" in usual_metrics(LabelSet(("a",), ("1", "2"), [[1, 0]]))
     False
     """
-    again = ("manhattan",)  # l1 under the name of a shared task
+    # l1 under the name of a shared task, and the difference of two that are told themselves
+    again = ("manhattan", "confidence_gap")
     return tuple(
         name
         for name, scorer in METRICS.items()

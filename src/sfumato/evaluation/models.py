@@ -496,6 +496,58 @@ def _on_shared_classes(
     return _with_shared_classes(compared, lacking, extra, names)
 
 
+def over_shared_classes(
+    human: LabelSet, models: Mapping[str, LabelSet]
+) -> tuple[LabelSet, dict[str, LabelSet], list[str]]:
+    """Labels and models, each about items of its own, given the classes that all of them have.
+
+    Rows are divided by their mass on these; items without any are left out of the labels and the
+    models. The sentences tell what was left out: nobody else is asked about "none of these".
+
+    >>> human = LabelSet("ab", ("cat", "dog", "none of these"), [[0.5, 0, 0.5], [0, 0, 1]])
+    >>> model = LabelSet("ab", ("cat", "dog"), np.eye(2))
+    >>> given, models, said = over_shared_classes(human, {"m": model})
+    >>> given.items, given.probs.tolist(), models["m"].items
+    (('a',), [[1.0, 0.0]], ('a',))
+    """
+    lacking = {name: _without(human, model) for name, model in models.items()}
+    extra = {name: _without(model, human) for name, model in models.items()}
+    if not any(lacking.values()) and not any(extra.values()):
+        return human, dict(models), []
+    for name in models:
+        if lacking[name] and extra[name]:
+            _refuse_classes(name, lacking[name], extra[name], human.classes)
+    without = {one for each in lacking.values() for one in each}
+    shared = tuple(name for name in human.classes if name not in without)
+    if len(shared) < 2:
+        raise DataError(_too_few(shared, human.classes))
+    given, known = _given_classes(human, shared), set(human.items)
+    held = set(given.items) | (set().union(*(model.items for model in models.values())) - known)
+    divided = {
+        name: _given_classes(model.take([item for item in model.items if item in held]), shared)
+        for name, model in models.items()
+    }
+    masses = {"the labels": _mass(human, shared)}
+    masses |= {name: _mass(model, shared) for name, model in models.items()}
+    kept = np.isin(human.items, given.items)
+    names = {name: name for name in models}
+    return given, divided, _told(human, shared, extra, names, masses, kept)
+
+
+def _given_classes(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
+    kept = np.flatnonzero(_mass(labels, classes) > LEAST_MASS)
+    if not len(kept):
+        raise DataError(f"No item has mass on the shared classes, {quote_names(classes)}.")
+    return _divided(labels, classes, [labels.items[row] for row in kept])
+
+
+def _too_few(shared: Sequence[str], classes: Sequence[str]) -> str:
+    return (
+        f"The labels and the predictions have {len(shared)} classes in common, and at least "
+        f"two are needed. The labels have {quote_names(classes)}."
+    )
+
+
 def _without(labels: LabelSet, other: LabelSet) -> list[str]:
     return [name for name in labels.classes if name not in other.classes]
 
@@ -561,10 +613,7 @@ def _with_shared_classes(
     without = {name for each in lacking.values() for name in each}
     shared = tuple(name for name in human.classes if name not in without)
     if len(shared) < 2:
-        raise DataError(
-            f"The labels and the predictions have {len(shared)} classes in common, and at least "
-            f"two are needed. The labels have {quote_names(human.classes)}."
-        )
+        raise DataError(_too_few(shared, human.classes))
     given = {"the labels": human, **{names[arm]: one for arm, one in compared.models.items()}}
     if original is not None:
         given["the original labels"] = original

@@ -60,9 +60,11 @@ def audit_synthetic(
     and ``kl_infinite``, the share of items on which it is; ``mode_agreement``;
     ``entropy_excess``, the mean of H(synthetic) - H(human); and ``entropy_rank_correlation``,
     whether both find the same items uncertain. ``strata`` are masks over the items of ``human``;
-    "all" is always there. ``synthetic`` may hold more items and other class order.
+    "all" is always there. ``synthetic`` may hold more items and other class order. A class that
+    only one side has, such as people's "none of these", has no probability on the other.
     """
-    human, synthetic = align(human, synthetic)
+    classes = (*human.classes, *(name for name in synthetic.classes if name not in human.classes))
+    human, synthetic = align(_over(human, classes), _over(synthetic, classes))
     distance = kl(human, synthetic)
     doubts = entropy(human), entropy(synthetic)
     measures: dict[str, PerItem] = {
@@ -197,6 +199,15 @@ def _cells(
         for trained_on, seeds in predictions.items()
         for tested_on, known in aligned.items()
     }
+
+
+def _over(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
+    """The labels over more classes, of which the further ones have no probability."""
+    if labels.classes == classes:
+        return labels
+    probs = np.zeros((len(labels), len(classes)))
+    probs[:, [classes.index(name) for name in labels.classes]] = labels.probs
+    return LabelSet(labels.items, classes, probs, labels.weight, labels.provenance)
 
 
 def _source(labels: LabelSet, model: LabelSet, note: str = "") -> str:

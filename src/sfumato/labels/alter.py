@@ -5,7 +5,8 @@ settings.
 """
 
 from collections.abc import Sequence
-from typing import Literal, assert_never
+from dataclasses import replace
+from typing import Literal, assert_never, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +22,29 @@ Ties = Literal["share", "error"]
 """What a tie for the most probable class becomes: equal shares, or an error naming the item."""
 
 
-def smooth(labels: LabelSet, beta: float) -> LabelSet:
+@overload
+def smooth(labels: LabelSet, beta: float) -> LabelSet: ...
+
+
+@overload
+def smooth(labels: CrowdLabels, beta: float) -> CrowdLabels: ...
+
+
+def smooth(labels: LabelSet | CrowdLabels, beta: float) -> LabelSet | CrowdLabels:
     """Label smoothing, (1−β)·y + β/K with K the number of classes.
 
     On hard labels this is the classical one (S2-25); on elicited or aggregated labels it is
-    smoothing on top of people (S2-26). The formula is the same.
+    smoothing on top of people (S2-26), also of each one's own. The formula is the same.
 
     >>> labels = LabelSet(("a",), ("cat", "dog"), [[1, 0]])
     >>> smooth(labels, 0.1).probs
     array([[0.95, 0.05]])
     """
-    return labels.with_probs(_smoothed(labels, beta), Step("smooth", {"beta": beta}))
+    step = Step("smooth", {"beta": beta})
+    if isinstance(labels, LabelSet):
+        return labels.with_probs(_smoothed(labels.probs, beta), step)
+    answers = _smoothed(labels.answers, beta)
+    return replace(labels, answers=answers, provenance=(*labels.provenance, step))
 
 
 def matched_smoothing(hard: LabelSet, like: LabelSet) -> LabelSet:
@@ -61,7 +74,7 @@ def matched_smoothing(hard: LabelSet, like: LabelSet) -> LabelSet:
         "like": to_json(like.provenance),
     }
     step = Step("match smoothing", settings, simulated=is_simulated(like.provenance))
-    return hard.with_probs(_smoothed(hard, beta), step)
+    return hard.with_probs(_smoothed(hard.probs, beta), step)
 
 
 def class_level(labels: LabelSet, original: LabelSet) -> LabelSet:
@@ -191,10 +204,10 @@ def majority_labels(labels: LabelSet, ties: Ties) -> LabelSet:
     return labels.with_probs(probs, Step("majority", {"ties": ties, "tied": int(tied.sum())}))
 
 
-def _smoothed(labels: LabelSet, beta: float) -> NDArray[np.float64]:
+def _smoothed(rows: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
     if not 0 <= beta <= 1:
         raise DataError(f"The smoothing β is {beta}; it must be a number from 0 to 1.")
-    return labels.probs * (1 - beta) + beta / len(labels.classes)
+    return rows * (1 - beta) + beta / rows.shape[1]
 
 
 def _softmax(scores: NDArray[np.float64], T: float) -> NDArray[np.float64]:
@@ -338,7 +351,8 @@ def class_information(
 ) -> NDArray[np.float64]:
     """Nats that each class's column tells about the similarity of two items (S1-12).
 
-    The paper does not name an estimator. Here, over all pairs of different items: the mutual
+    The paper does not name an estimator. Here, over all pairs of different items whose similarity
+    is known (not NaN): the mutual
     information between ``similarity[i, j]`` and p(i, k)·p(j, k), the chance that one answer to
     each would both be class k. Each of the two is cut into ``bins`` classes of about equal
     size by average rank (equal values are never separated), and the estimate is the plug-in
@@ -346,8 +360,9 @@ def class_information(
     """
     if bins < 2:
         raise DataError(f"{bins} bins were asked for; information needs 2 or more.")
-    first, second = np.triu_indices(len(labels), k=1)
-    target = _binned(_checked_similarity(labels, similarity)[first, second], bins)  # (pairs,)
+    known = np.isfinite(_checked_similarity(labels, similarity))
+    first, second = np.nonzero(np.triu(known, k=1))
+    target = _binned(np.asarray(similarity)[first, second], bins)  # (pairs,)
     return np.array(
         [
             _mutual_information(_binned(column[first] * column[second], bins), target, bins)
@@ -408,10 +423,13 @@ def _checked_similarity(labels: LabelSet, similarity: NDArray[np.float64]) -> ND
             f"There are {n_items} items but similarities of shape {similarity.shape}; expected "
             "one row and one column per item, and two items or more."
         )
-    if not np.isfinite(similarity).all() or not np.allclose(similarity, similarity.T):
+    apart = ~np.eye(n_items, dtype=bool)
+    if not np.isfinite(similarity[apart]).any() or not np.allclose(
+        similarity, similarity.T, equal_nan=True
+    ):
         raise DataError(
-            "The similarities must be numbers, and the same from either item of a pair. "
-            "Average the two directions first."
+            "The similarities must be numbers for some pairs, and the same from either item of a "
+            "pair. Average the two directions first."
         )
     return similarity
 

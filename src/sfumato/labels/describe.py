@@ -215,6 +215,7 @@ def _times(judgments: Judgments) -> dict[str, Any] | None:
         "median_by_position": dict(
             zip(map(str, taken.places["order"]), taken.places["median"], strict=True)
         ),
+        "median_by_input": dict(taken.inputs.select("input", "median").iter_rows()),
     }
 
 

@@ -24,11 +24,12 @@ from sfumato.judgments.formats.hf import (
 from sfumato.judgments.judgments import Judgments, mark_duplicates, mark_selected, select
 from sfumato.judgments.quality import Ledger, Rule, apply_rules
 from sfumato.labels.aggregate import AGGREGATORS, Aggregation, aggregate
-from sfumato.labels.aggregate.evidence import evidence_of_counts
+from sfumato.labels.aggregate.evidence import evidence_of_counts, evidence_of_distributions
 from sfumato.labels.build import (
     DEFAULT_RECIPE,
     EACH_CLASS,
     RECIPES,
+    BuiltLabels,
     build,
     build_classes,
     complete,
@@ -43,6 +44,10 @@ from sfumato.provenance import Provenance, Setting, Step
 
 COUNTED = ("mean", "vote-shares", "majority", "shrunk-shares")
 """Aggregators that need to know of votes only how many each class of an item has."""
+
+Average = Literal["labels", "scores"]
+SCORED = "sliders"
+"""The recipe whose answers are scores before they are distributions."""
 
 FEW_VOTES = 20
 """Below this many votes per item (median), shares are better shrunk towards a fitted prior."""
@@ -70,6 +75,9 @@ class LabelSettings:
     """Quality rules to apply first."""
     aggregate: str = "mean"
     """How an item's distributions become one; ``auto`` decides by the number of votes."""
+    average: Average = "labels"
+    """What the mean is of: every person's distribution, so that people count alike, or their
+    scores, which are divided by their sum afterwards (S1-14), so that large scores count more."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the aggregator is told: weights, true labels of some items, iterations …"""
     interval: Literal["none", "default"] = "none"
@@ -80,7 +88,8 @@ class LabelSettings:
     @property
     def counts(self) -> bool:
         """Whether labels of votes follow from how many each class of an item has."""
-        return self.aggregate in COUNTED and self.interval == "none" and not self.options
+        plain = self.average == "labels" and self.interval == "none" and not self.options
+        return plain and self.aggregate in COUNTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +143,10 @@ def make_labels(
     if name == "auto":
         name = default_aggregator(built.crowd, predictions)
     counting = name == "mean" and predictions is None and settings.counts
-    aggregation = (average_votes(built.crowd) if counting else None) or aggregate(
+    aggregation = average_votes(built.crowd) if counting else None
+    if settings.average == "scores":
+        aggregation = _average_scores(chosen, built, recipe, settings)
+    aggregation = aggregation or aggregate(
         built.crowd,
         name,
         rng=np.random.default_rng(settings.seed),
@@ -145,6 +157,29 @@ def make_labels(
     return LabellingResult(
         built.crowd, aggregation, ledger, built.left_out, _not_selected(kept, settings.keep)
     )
+
+
+def _average_scores(
+    judgments: Judgments, built: BuiltLabels, recipe: str, settings: LabelSettings
+) -> Aggregation:
+    """The mean of each item's scores, divided by its sum: Σ_m s_mc / Σ_m Σ_c s_mc (S1-14)."""
+    if recipe != SCORED or settings.aggregate != "mean":
+        raise DataError(
+            f"Scores are averaged by the recipe {SCORED!r} and the aggregator 'mean', not by "
+            f"{recipe!r} and {settings.aggregate!r}; leave the average at 'labels' for these."
+        )
+    stated, crowd = judgments.statements, built.crowd
+    total = np.nansum(stated.mass, axis=1)[stated.index][built.used]
+    evidence = evidence_of_distributions(crowd, times=total)
+    made = aggregate(
+        replace(evidence, provenance=(*crowd.provenance, Step("average scores"))),
+        "mean",
+        rng=np.random.default_rng(settings.seed),
+        interval=settings.interval,
+        **settings.options,
+    )
+    judged = np.bincount(crowd.item).astype(np.float64)  # every item of the crowd has a judgment
+    return replace(made, labels=replace(made.labels, weight=judged))
 
 
 def make_multi_labels(judgments: Judgments, settings: LabelSettings) -> MultiLabelSet:

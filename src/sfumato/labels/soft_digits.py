@@ -5,6 +5,7 @@ the same columns from yes/no/unsure judgments, so that either side can use the o
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,9 @@ from sfumato.labels.build import build, codes
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.signals import mean_uncertainty, unsure_proportion
 from sfumato.provenance import Step, fingerprint_file
+
+WEIGHTINGS = ("yes-unsure-weighted", "yes-unsure-equal")
+"""The recipes of the two kinds of label: an unsure answer counts half, or like a yes."""
 
 NEEDED = ("indices", "soft_label", "soft_label_yes_unc_equal")
 
@@ -38,13 +42,14 @@ class SoftDigits:
     """Column ``pct_ann_unsure``: share of annotators who were unsure at all, from 0 to 1."""
     original: tuple[str | None, ...] = ()
     """Column ``original_labels``, where known; of a distribution its most probable class."""
+    response: NDArray[np.float64] | None = None
+    """Column ``response_time``, which the release has not: the mean logarithm of seconds."""
 
 
 def from_judgments(judgments: Judgments) -> SoftDigits:
     """Both weightings and uncertainties from yes/no/unsure answers (S4-09, S4-10, S4-46…48)."""
     chosen = select(judgments)
-    weighted = build(chosen, "yes-unsure-weighted").crowd.mean()
-    equal = build(chosen, "yes-unsure-equal").crowd.mean()
+    weighted, equal = (build(chosen, name).crowd.mean() for name in WEIGHTINGS)
     stated = chosen.statements
     items, item = codes(chosen.table["item"])
     unsure = stated.unsure[stated.index]
@@ -54,31 +59,66 @@ def from_judgments(judgments: Judgments) -> SoftDigits:
         equal,
         mean_uncertainty(unsure, item, len(items))[everywhere],
         unsure_proportion(unsure, item, len(items))[everywhere],
+        response=response_times(chosen, weighted.items),
     )
 
 
-def write_soft_digits(labels: SoftDigits, path: Path) -> None:
-    """Write the columns as Parquet (lists) or CSV (lists as JSON text)."""
-    found = pl.DataFrame(
-        {
-            "indices": labels.weighted.items,
-            "original_labels": labels.original or [None] * len(labels.weighted),
-            "human_uncert_mean": labels.uncertainty,
-            "pct_ann_unsure": labels.unsure,
-            "soft_label": labels.weighted.probs.tolist(),
-            "soft_label_yes_unc_equal": labels.equal.probs.tolist(),
-            "soft_label_argmax": labels.weighted.probs.argmax(axis=1),
-        },
-        schema_overrides={"original_labels": pl.String},
-    )
+def response_times(judgments: Judgments, items: Sequence[str]) -> NDArray[np.float64] | None:
+    """The mean logarithm of the seconds that answers about each item took; None without times.
+
+    Times are skewed, so the mean is that of their logarithms; NaN where an item has none.
+    """
+    timed = judgments.table.filter(pl.col("seconds") > 0)
+    means = timed.group_by("item", maintain_order=True).agg(pl.col("seconds").log().mean())
+    known = dict(zip(means["item"], means["seconds"], strict=True))
+    return np.array([known.get(item, np.nan) for item in items]) if known else None
+
+
+def write_soft_digits(
+    labels: SoftDigits,
+    path: Path,
+    *,
+    images: Mapping[str, NDArray[np.uint8]] | None = None,
+    original: LabelSet | None = None,
+    split: Mapping[str, str] | None = None,
+    source: str | None = None,
+) -> None:
+    """Write the columns as Parquet (lists) or CSV (lists as JSON text).
+
+    ``images`` (height × width, grey), the ``original`` labels, the ``split`` ("train", "val" or
+    "test") of each item and the ``source`` of all ("mnist" or "mukhoti") are written too where they
+    are given: the study ``digits-audit`` needs all but the split.
+    """
+    items = labels.weighted.items
+    top = labels.weighted.probs.argmax(axis=1)
+    columns: dict[str, Any] = {"images": None, "original_labels": None}
+    if images is not None:
+        columns["images"] = [np.squeeze(images[item]).tolist() for item in items]
+    if original is not None:
+        columns["original_labels"] = original.take(items).probs.tolist()
+    elif labels.original:
+        columns["original_labels"] = list(labels.original)
+    columns |= {
+        "indices": items,
+        "file_name": [f"{item}.png" for item in items],
+        "human_uncert_mean": labels.uncertainty,
+        "pct_ann_unsure": labels.unsure,
+        "soft_label_yes_unc_equal": labels.equal.probs.tolist(),
+        "soft_label": labels.weighted.probs.tolist(),
+        "soft_label_argmax": np.eye(len(labels.weighted.classes))[top].tolist(),
+        "split": None if split is None else [split[item] for item in items],
+        "source": None if source is None else [source] * len(items),
+        "response_time": labels.response,
+    }
+    found = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
     match path.suffix:
         case ".parquet":
             found.write_parquet(path)
         case ".csv":
-            lists = ("soft_label", "soft_label_yes_unc_equal")
             texts = [
                 pl.Series(name, [json.dumps(row) for row in found[name].to_list()])
-                for name in lists
+                for name, kind in found.schema.items()
+                if kind == pl.List
             ]
             found.with_columns(texts).write_csv(path)
         case _:
@@ -116,7 +156,10 @@ def read_soft_digits(path: Path, *, classes: tuple[str, ...] | None = None) -> S
         if "original_labels" in table.columns
         else []
     )
-    return SoftDigits(sets[0], sets[1], numbers[0], numbers[1], tuple(known))
+    response = None
+    if "response_time" in table.columns:
+        response = table["response_time"].cast(pl.Float64).to_numpy()
+    return SoftDigits(sets[0], sets[1], numbers[0], numbers[1], tuple(known), response)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from sfumato.labels.build.top_two import Rule as Reading
 from sfumato.labels.describe import describe as describe_judgments
 from sfumato.labels.files import read_given, read_labels, write_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
-from sfumato.labels.make import LabelSettings, make_labels, make_multi_labels
+from sfumato.labels.make import Average, LabelSettings, make_labels, make_multi_labels
 from sfumato.labels.multilabel import MultiLabelSet
 from sfumato.labels.simulate import SimulationSettings, run_simulation
 from sfumato.labels.votes import Votes
@@ -116,6 +116,7 @@ def label(
     distances: File | None = None,
     keep: Sequence[str] = (),
     exclude: Sequence[str | Rule] = (),
+    average: Average = "labels",
     predictions: object = None,
     weights: object = None,
     gold: object = None,
@@ -127,7 +128,8 @@ def label(
 
     Without a ``recipe`` the one that uses all of the question is taken, without ``aggregate`` the
     mean; ``aggregate="auto"`` decides by the number of votes. Answers in which each class applies
-    or not on its own (multi-label) become a ``MultiLabelSet``. ``weights`` of annotators, ``gold``
+    or not on its own (multi-label) become a ``MultiLabelSet``. With ``average="scores"`` the scores
+    of sliders are averaged and then divided by their sum. ``weights`` of annotators, ``gold``
     (true labels of some items) and ``options`` are for the aggregator; the first two may be dicts,
     files or tables. Further options are those of ``read``, where the answers are a file or a table.
 
@@ -152,6 +154,7 @@ def label(
         keep=tuple(keep),
         exclude=tuple(rule_with(one) if isinstance(one, str) else one for one in exclude),
         aggregate=aggregate or "mean",
+        average=average,
         options=read_given({**(options or {}), **given}),
         seed=seed,
     )

@@ -45,7 +45,11 @@ TF_IDF: Mapping[str, Any] = {
 """Pieces of two to five letters: they stand for words, their stems and their misspellings, in any
 language."""
 
-SENTENCE_BATCH, IMAGE_BATCH = 64, 32
+SENTENCE_BATCH, IMAGE_BATCH = 64, 8
+"""So many are encoded at once; of more images a core's cache does not hold the maps."""
+KEPT_TOGETHER = 1000
+"""So many images have their vectors in one file: what was begun goes on there, and sets that begin
+alike share them."""
 BACKBONE_SIDE = 224
 """Height and width that images are brought to for the backbone."""
 
@@ -221,12 +225,20 @@ class Backbone:
 
     def encode(self, items: Items) -> Items:
         """The images as vectors, computed once for the same images."""
-        pixels = self.inputs(items)
+        self.inputs(items)
+        parts = [
+            items.take(items.ids[start : start + KEPT_TOGETHER])
+            for start in range(0, len(items), KEPT_TOGETHER)
+        ]
+        return _vectors(items, np.concatenate([self._kept(part) for part in parts]), self)
+
+    def _kept(self, items: Items) -> NDArray[np.float32]:
         key = _hash([self.fingerprint, items.fingerprint])
-        found = kept_vectors(
-            key, lambda: _in_batches(self, _image_model(self.model).module, pixels), len(items)
+        return kept_vectors(
+            key,
+            lambda: _in_batches(self, _image_model(self.model).module, items.contents),
+            len(items),
         )
-        return _vectors(items, found, self)
 
     def inputs(self, items: Items) -> NDArray[Any]:
         """The images."""
@@ -248,7 +260,7 @@ class Backbone:
             pixels = np.broadcast_to(pixels, (*pixels.shape[:3], 3))
         large = resize(np.ascontiguousarray(pixels), known.size).astype(np.float32)
         scaled = (large - np.array(known.mean, np.float32)) / np.array(known.deviation, np.float32)
-        batch = torch.from_numpy(scaled).permute(0, 3, 1, 2).contiguous()
+        batch = torch.from_numpy(scaled).permute(0, 3, 1, 2)  # channels last: faster on a CPU
         return known.pooled(module, batch.to(next(module.parameters()).device))
 
 

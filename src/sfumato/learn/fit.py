@@ -1,9 +1,9 @@
 """From a recipe, images, labels and splits to predictions: one training, or all of a protocol."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, TypeVar, assert_never
 
 import numpy as np
 import torch
@@ -46,6 +46,8 @@ training part after each epoch, shape (epochs, items, classes); ``weights``, to 
 
 WEIGHTS = "weights/"
 
+T = TypeVar("T")
+
 
 def fit_and_predict(
     recipe: Recipe,
@@ -83,38 +85,69 @@ def fit_with_best_rate(
     mixing: Mixing | None = None,
     augmenting: Augmenting | None = None,
 ) -> CellResult:
-    """``fit_and_predict`` with the learning rate whose best validation loss is least (S0-25).
+    """``fit_and_predict`` with the learning rate whose validation loss is least (S0-25).
 
     The validation part is nested in the training part or, as published, the test part (C7):
     the split says which. ``scores["rates"]`` tells the loss of every rate, infinite where the
     model diverged.
     """
+    given = (examples, labels, split, presentation, "watched" in keep, start, mixing, augmenting)
+    tried = {rate: replace(recipe, learning_rate=rate) for rate in rates}
+    best = best_of("rate", tried, lambda setting: fit(setting, *given), split, recipe.weights)
+    result = result_of(best.trained, examples, labels.classes, split, keep)
+    return CellResult({**result.scores, **best.told}, result.arrays, best.work)
+
+
+@dataclass(frozen=True, eq=False)
+class BestTraining:
+    """The training whose setting was best on the validation part."""
+
+    trained: TrainedNetwork
+    value: float
+    told: Mapping[str, Any]
+    """The setting by its name, where it was chosen, and the loss of every one that was tried."""
+    work: int
+    """Epochs of all trainings."""
+
+
+def best_of(
+    what: str,
+    tried: Mapping[float, T],
+    train_with: Callable[[T], TrainedNetwork],
+    split: Split,
+    kept: Literal["best", "last"],
+) -> BestTraining:
+    """Train with every setting that is ``tried``, by its value, and keep the network whose
+    validation loss is least.
+
+    The loss is that of the epoch whose weights are ``kept``, infinite where the network diverges.
+    ``what`` names the setting.
+    """
     if not split.validation:
         raise DataError(
-            "A learning rate is chosen on a validation part, and the split has none; make it "
-            'with selection="nested", or as published with selection="on-test-part".'
+            f"The {what} of a training is chosen on a validation part, and the split has none; "
+            'make it with selection="nested", or as published with selection="on-test-part".'
         )
-    given = (examples, labels, split, presentation, "watched" in keep, start, mixing, augmenting)
-    losses, best, work = {}, None, 0
-    for rate in rates:
-        tried = replace(recipe, learning_rate=rate)
+    losses: dict[float, float] = {}
+    best, work = None, 0
+    for value, setting in tried.items():
         try:
-            trained = fit(tried, *given)
+            trained = train_with(setting)
         except DivergenceError:
-            losses[rate] = float("inf")
+            losses[value] = float("inf")
             continue
         work += len(trained.history)
-        loss = min(row["validation_loss"] for row in trained.history)
+        seen = [row["validation_loss"] for row in trained.history]
+        loss = min(seen) if kept == "best" else seen[-1]
         if best is None or loss < min(losses.values()):
             best = trained
-        losses[rate] = loss
+        losses[value] = loss
     if best is None:
-        raise DataError(f"The model diverged with every learning rate: {list(rates)}.")
-    result = result_of(best, examples, labels.classes, split, keep)
-    rate = min(losses, key=losses.__getitem__)
-    rows = [{"rate": rate, "validation_loss": loss} for rate, loss in losses.items()]
-    chosen = {"rate": rate, "selection": split.selection, "rates": rows}
-    return CellResult({**result.scores, **chosen}, result.arrays, work)
+        raise DataError(f"The model diverged with every {what}: {list(tried)}.")
+    value = min(losses, key=losses.__getitem__)
+    rows = [{what: each, "validation_loss": loss} for each, loss in losses.items()]
+    told = {what: value, "selection": split.selection, f"{what}s": rows}
+    return BestTraining(best, value, told, work)
 
 
 def kept_weights(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -279,6 +312,10 @@ def out_of_fold(predictions: Sequence[LabelSet]) -> LabelSet:
 MEASURED_IMAGES = 16
 """Images of the batch that is timed; in a larger one an image costs somewhat less."""
 
+MEASURED_OPERATIONS = 20e9
+"""A step of a large network is timed on fewer images, at least two, of about so many operations
+together: about half a second of one core."""
+
 PASSES = 3
 """A training step is a pass forward and one backward, which costs about two forward."""
 
@@ -294,13 +331,11 @@ class TrainingCost:
     device: str
 
 
-def training_cost(
-    network: str, *, classes: int, image_shape: ImageShape, images: int = MEASURED_IMAGES
-) -> TrainingCost:
+def training_cost(network: str, *, classes: int, image_shape: ImageShape) -> TrainingCost:
     """Measure one training step of random images; the first step, a slow one, is not timed.
 
-    ``images`` is the size of the batch. Far fewer make an image look dear, because the step of the
-    optimizer and the reading of all weights is then for them alone; more take longer to measure.
+    The smaller the batch, the dearer an image looks, because the step of the optimizer and the
+    reading of all weights is then for fewer; large networks are busy with two.
 
     >>> cost = training_cost("cnn-3", classes=10, image_shape=(32, 32, 3))
     >>> round(cost.operations / 1e6)
@@ -314,10 +349,13 @@ def training_cost(
     with repeatable(device, 0):  # one thread, as every training has
         built = build_network(network, classes=classes, image_shape=image_shape, seed=0).to(device)
         height, width, channels = image_shape
-        batch = torch.rand((images, height, width, channels)).permute(0, 3, 1, 2).to(device)
-        targets = torch.full((images, classes), 1 / classes, device=device)
+        batch = torch.rand((MEASURED_IMAGES, height, width, channels)).permute(0, 3, 1, 2)
+        batch = batch.to(device)
         with torch.inference_mode(), FlopCounterMode(display=False) as counter:
             built.eval()(batch[:1])
+        operations = PASSES * counter.get_total_flops()
+        images = min(MEASURED_IMAGES, max(2, round(MEASURED_OPERATIONS / operations)))
+        batch, targets = batch[:images], torch.full((images, classes), 1 / classes, device=device)
         optimizer = torch.optim.SGD(built.parameters(), lr=0.01, momentum=0.9, fused=True)
         built.train()
         seconds = 0.0
@@ -330,4 +368,4 @@ def training_cost(
             optimizer.step()
             loss.item()  # waits for a GPU
             seconds = clock() - started
-    return TrainingCost(PASSES * counter.get_total_flops(), seconds / images, device.type)
+    return TrainingCost(operations, seconds / images, device.type)

@@ -274,7 +274,7 @@ def with_augmenting(
     items = (*examples.items, *augmenting.examples.items)
     # One kind of the two by now, which the type does not know.
     images = np.concatenate([one, two])
-    return Examples(items, images), _Joined(targets, _over(targets.classes, augmenting))
+    return type(examples)(items, images), _Joined(targets, _over(targets.classes, augmenting))
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,10 +150,20 @@ Mixing.__module__ = "sfumato.learn.mixing"
 
 
 PUBLISHED: dict[str, Recipe] = {
-    # Paper 1 in its own words (S0-25): Adam at a rate of 0.1, at most 150 epochs.
-    "paper1-stated": Recipe("resnet_basic_110", epochs=150, batch_size=128, learning_rate=0.1),
+    # Paper 1 in its own words (S0-25): Adam at a rate of 0.1, at most 150 epochs, and for the rest
+    # what the repository that it builds on has for this network.
+    "paper1-stated": Recipe(
+        "resnet_basic_110",
+        epochs=150,
+        batch_size=128,
+        learning_rate=0.1,
+        weight_decay=1e-4,
+        schedule="multistep",
+        milestones=(80, 120),
+        augment=("crop", "flip"),
+    ),
     # What its launch scripts say instead (C6), here those of this network: SGD with Nesterov
-    # momentum and two drops. Wide ResNet, ResNeXt, DenseNet and Shake-Shake differ a little.
+    # momentum. What differs for others is in ``training_of`` of its studies.
     "paper1-released": Recipe(
         "resnet_basic_110",
         epochs=150,

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from sfumato.errors import DataError, missing_package
 from sfumato.frames import is_table
-from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.labelset import CrowdLabels, LabelSet, align
 from sfumato.labels.soft_rows import (
     SoftRows,
     Unstated,
@@ -34,6 +34,7 @@ from sfumato.labels.soft_rows import (
     read_rows,
     split_ids,
 )
+from sfumato.provenance import Step, to_json
 
 # The loss of scores against soft targets, with its exact derivatives, in blocks of rows.
 #
@@ -820,3 +821,31 @@ def cross_fit_words(texts: Sequence[str], probs: NDArray[np.float64]) -> NDArray
         model = SoftTargets(make_pipeline(TfidfVectorizer(min_df=2), LogisticRegression()))
         found[test] = model.fit(words[train], probs[train]).predict_proba(words[test])
     return found
+
+
+FLOOR = 1e-3
+"""Shares below this are taken for it where their logarithm is learnt from."""
+
+
+def map_labels(dense: LabelSet, elicited: LabelSet) -> LabelSet:
+    """What people asked in one way would say of every item, learnt from another way (S1-61).
+
+    Logistic regression from the logarithms of ``dense`` labels to ``elicited`` ones of the same
+    classes, on the items that have both; then all items of ``dense``. A map that sharpens,
+    flattens, or favours classes is such a regression exactly. Unlike ``alter.sparse`` it is not
+    told how many classes people name; thin its result where that is known.
+    """
+    known = set(dense.items)
+    shared = tuple(item for item in elicited.items if item in known)
+    if not shared:
+        raise DataError("No item has both a dense and an elicited label to learn a map from.")
+    align(dense.take(shared), elicited.take(shared))  # refuses other classes
+    logs = dict(zip(dense.items, np.log(np.maximum(dense.probs, FLOOR)), strict=True))
+    learner = SoftTargets(LogisticRegression(C=1e3, max_iter=1000))
+    model = learner.fit(np.array([logs[item] for item in shared]), elicited.take(shared))
+    found = model.predict_proba(np.array(list(logs.values())))
+    place = {name: column for column, name in enumerate(model.classes_.tolist())}
+    step = Step(
+        "map labels", {"learnt from": len(shared), "elicited": to_json(elicited.provenance)}
+    )
+    return dense.with_probs(found[:, [place[name] for name in dense.classes]], step)

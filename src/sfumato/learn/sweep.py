@@ -459,8 +459,10 @@ def attempt(cell: Cell, fingerprint: str) -> Outcome:
         return Trouble(_reason(error))
 
 
-def on_cores(cells: Mapping[str, Cell], workers: int | None) -> Iterator[tuple[str, Outcome]]:
-    """One process per core, through joblib.
+def on_cores(
+    cells: Mapping[str, Cell], workers: int | None, needed: Callable[[str], bool]
+) -> Iterator[tuple[str, Outcome]]:
+    """One process per core, through joblib; ``needed`` is asked just before a cell begins.
 
     When a process dies (out of memory, say), nobody knows which of the running cells did it.
     They are set aside and tried again at the end, at last each alone, so that only the guilty
@@ -479,16 +481,18 @@ def on_cores(cells: Mapping[str, Cell], workers: int | None) -> Iterator[tuple[s
         for _ in range(TRIES_TOGETHER):
             suspects: dict[str, Cell] = {}
             while waiting:
-                yield from _until_a_process_dies(waiting, suspects, workers)
+                yield from _until_a_process_dies(waiting, suspects, workers, needed)
             waiting = suspects
         for fingerprint, cell in waiting.items():
             try:
-                yield from _in_processes({fingerprint: cell}, {}, 1)
+                yield from _in_processes({fingerprint: cell}, {}, 1, needed)
             except Exception as error:
                 yield fingerprint, Trouble(_reason(error))
 
 
-def on_cluster(cells: Mapping[str, Cell], scheduler: str) -> Iterator[tuple[str, Outcome]]:
+def on_cluster(
+    cells: Mapping[str, Cell], scheduler: str, needed: Callable[[str], bool]
+) -> Iterator[tuple[str, Outcome]]:
     """All workers of the Dask cluster at an address.
 
     Dask gives the cells of a lost worker to another one; a cell that takes several workers with
@@ -505,6 +509,8 @@ def on_cluster(cells: Mapping[str, Cell], scheduler: str) -> Iterator[tuple[str,
 
     def send() -> Iterator[Any]:
         for fingerprint, cell in cells.items():
+            if not needed(fingerprint):
+                continue
             try:
                 # functions of a script or notebook go along; unpacking is part of the attempt,
                 # so that a module that the worker lacks is this cell's reason
@@ -533,11 +539,14 @@ def on_cluster(cells: Mapping[str, Cell], scheduler: str) -> Iterator[tuple[str,
 
 
 def _until_a_process_dies(
-    waiting: dict[str, Cell], suspects: dict[str, Cell], workers: int
+    waiting: dict[str, Cell],
+    suspects: dict[str, Cell],
+    workers: int,
+    needed: Callable[[str], bool],
 ) -> Iterator[tuple[str, Outcome]]:
     running: dict[str, Cell] = {}
     try:
-        yield from _in_processes(waiting, running, workers)
+        yield from _in_processes(waiting, running, workers, needed)
     except Exception:  # of the processes: what goes wrong in a cell is an outcome
         if not running:  # they cannot even be started
             raise
@@ -545,7 +554,10 @@ def _until_a_process_dies(
 
 
 def _in_processes(
-    waiting: dict[str, Cell], running: dict[str, Cell], workers: int
+    waiting: dict[str, Cell],
+    running: dict[str, Cell],
+    workers: int,
+    needed: Callable[[str], bool],
 ) -> Iterator[tuple[str, Outcome]]:
     """Moves cells from ``waiting`` to ``running``, and from there to the caller when they end."""
     from joblib import Parallel, delayed, parallel_config
@@ -553,8 +565,11 @@ def _in_processes(
     def send() -> Iterator[Any]:
         while waiting:
             fingerprint = next(iter(waiting))
-            running[fingerprint] = waiting.pop(fingerprint)
-            yield delayed(_attempt_for)(running[fingerprint], fingerprint)
+            cell = waiting.pop(fingerprint)
+            if not needed(fingerprint):
+                continue
+            running[fingerprint] = cell
+            yield delayed(_attempt_for)(cell, fingerprint)
 
     # From its very start: a process that has no cell yet when the sweep is killed would linger.
     watch = {"initializer": _watch, "initargs": (os.getpid(),)}
@@ -703,13 +718,16 @@ def run_sweep(
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
+    earlier: Sequence[Path] = (),
 ) -> list[FinishedCell | FailedCell]:
     """What each cell found out, in the order of the cells; ``folder`` keeps what is finished.
 
     "local" runs on the cores of this machine (``workers`` of them, left out all), "dask" on the
     cluster whose ``scheduler`` has the given address. Cells with equal fingerprints are computed
     once. A cell that raises an error is a ``FailedCell`` with its reason, the others go on, and the
-    next run tries it again. ``progress`` is called at the start and after every cell.
+    next run tries it again. ``progress`` is called at the start and after every cell. Finished
+    cells are also found in ``earlier`` folders, to which nothing is written. Several sweeps may
+    share a folder: a cell that another has finished meanwhile is not begun.
     """
     _check_engine(engine, scheduler, workers)
     prints = [fingerprint(cell) for cell in cells]
@@ -717,31 +735,47 @@ def run_sweep(
     open_folder(folder)
     results: dict[str, FinishedCell | FailedCell] = {}
     for each, cell in distinct.items():
-        if done := read(cell, each, folder):
-            results[each] = done
+        for place in (folder, *earlier):
+            if done := read(cell, each, place):
+                results[each] = done
+                break
     waiting = {each: cell for each, cell in distinct.items() if each not in results}
     state = Progress(len(distinct), len(results), len(results), 0, 0.0, 0.0)
     progress(state)
     start = time.monotonic()
-    with closing(_outcomes(waiting, engine, scheduler, workers)) as outcomes:
+    meanwhile: dict[str, FinishedCell] = {}  # filled by threads of joblib
+
+    def needed(each: str) -> bool:
+        if done := read(distinct[each], each, folder):
+            meanwhile[each] = done
+        return each not in meanwhile
+
+    with closing(_outcomes(waiting, engine, scheduler, workers, needed)) as outcomes:
         for each, outcome in outcomes:
             results[each] = _keep(outcome, waiting[each], each, folder)
             state = _after(state, results[each], time.monotonic() - start)
-            progress(state)
+            progress(_with_found(state, len(meanwhile)))
+    if meanwhile:
+        progress(_with_found(state, len(meanwhile)))
+        results |= meanwhile
     return [_named(results[each], cell) for each, cell in zip(prints, cells, strict=True)]
 
 
 def _outcomes(
-    waiting: Mapping[str, Cell], engine: Engine, scheduler: str | None, workers: int | None
+    waiting: Mapping[str, Cell],
+    engine: Engine,
+    scheduler: str | None,
+    workers: int | None,
+    needed: Callable[[str], bool],
 ) -> Generator[tuple[str, Outcome], None, None]:
     if not waiting:
         return
     match engine:
         case "local":
-            yield from on_cores(waiting, workers)
+            yield from on_cores(waiting, workers, needed)
         case "dask":
             assert scheduler is not None
-            yield from on_cluster(waiting, scheduler)
+            yield from on_cluster(waiting, scheduler, needed)
         case _:
             assert_never(engine)
 
@@ -764,6 +798,10 @@ def _after(state: Progress, result: FinishedCell | FailedCell, seconds: float) -
         work=state.work + result.work,
         cell_seconds=state.cell_seconds + result.seconds,
     )
+
+
+def _with_found(state: Progress, more: int) -> Progress:
+    return replace(state, found=state.found + more, done=state.done + more)
 
 
 def _named(result: FinishedCell | FailedCell, cell: Cell) -> FinishedCell | FailedCell:

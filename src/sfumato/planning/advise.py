@@ -476,6 +476,11 @@ def _simulated(task: Task, simulation: WeighingDraws) -> str:
     dims = sorted(set(simulation.dimensions))
     some = simulation.items
     fewer = f" {some} items stand for all {task.items:,}." if some < task.items else ""
+    if not dims:
+        return (
+            f"ρ is that of a model's own answers with what it believes, in {len(simulation.rho)} "
+            f"draws of {some} of its items: what a pupil could learn of it.{fewer}"
+        )
     return (
         f"ρ is that of simulated people who err as much, in {len(simulation.rho)} simulated "
         f"worlds of {', '.join(map(str, dims))} dimensions.{fewer}"
@@ -530,6 +535,7 @@ def advise(
     errors: Mapping[str, float] | None = None,
     simulation: WeighingDraws | None = None,
     known: LabelSet | None = None,
+    oracle: LabelSet | None = None,
     worth: float | None = None,
     draws: int = 2000,
     rng: np.random.Generator,
@@ -537,10 +543,14 @@ def advise(
     """Which form to collect. A cost or error (ε) that is given goes before a measured one.
 
     ``simulation`` is one to use again. ``known`` are cheap labels of the items, for which to ask
-    first; ``worth`` is what a unit of error an item is worth, for how many people to ask.
+    first; ``worth`` is what a unit of error an item is worth, for how many people to ask. An
+    ``oracle`` is what a model believes of items: it answers, as it believes (S1-64).
     """
     costs, errors = costs or {}, errors or {}
-    if not (pilots or costs or errors) and task.beta is None and task.budget is None:
+    if oracle is not None:
+        _check_oracle(task, oracle)
+    asked = pilots or costs or errors or oracle is not None
+    if not asked and task.beta is None and task.budget is None:
         return replace(rule_of_thumb(task.items, task.classes), first=_first(known))
     by_form = _by_form(pilots)
     prices = {
@@ -550,7 +560,7 @@ def advise(
     _check_units(prices)
     spending = _spending(task, prices)
     if simulation is None:
-        simulation = _simulate(task, prices, spending, rng)
+        simulation = _simulate(task, prices, spending, oracle, rng)
     noises = _noises(task, list(prices), by_form, errors, simulation, draws, rng)
     forms = (
         FormEvidence(form, kept, cost, noise)
@@ -645,8 +655,22 @@ def _spending(task: Task, prices: Mapping[Pair, Cost]) -> Spending:
     return spending
 
 
+def _check_oracle(task: Task, oracle: LabelSet) -> None:
+    if len(oracle.classes) != task.classes:
+        raise DataError(
+            f"The model believes in {len(oracle.classes)} classes and the task has {task.classes}; "
+            "give beliefs about the task's classes."
+        )
+    if len(oracle) < 3:
+        raise DataError(f"The model believes something of {len(oracle)} items; give 3 or more.")
+
+
 def _simulate(
-    task: Task, prices: Mapping[Pair, Cost], spending: Spending, rng: np.random.Generator
+    task: Task,
+    prices: Mapping[Pair, Cost],
+    spending: Spending,
+    oracle: LabelSet | None,
+    rng: np.random.Generator,
 ) -> WeighingDraws:
     """Worlds of the task's size, and every form with as many people as the spending may pay for."""
     grids = people_grid(list(prices.values()), spending)
@@ -656,8 +680,9 @@ def _simulate(
         for people in grid
     ]
     return expect(
-        candidates, items=task.items, classes=task.classes, dimensions=dimensions_of(task), rng=rng
-    )
+        candidates, items=task.items, classes=task.classes, dimensions=dimensions_of(task),
+        oracle=oracle, rng=rng,
+    )  # fmt: skip
 
 
 def _noises(
@@ -693,6 +718,8 @@ def _noises(
             how = _how_in_words(piloted)
             noisy = np.interp(rates, curve, grid)
             found.append(Noise(noisy, "measured", how, piloted.error.flipped))
+        elif not simulation.dimensions:
+            found.append(Noise(np.zeros(draws), "assumed", "a model answers as it believes", 0.0))
         else:
             how = "no pilot: the same noise in every form, little to much"
             found.append(Noise(assumed, "assumed", how))
@@ -743,6 +770,7 @@ def _advice(
         price = ordered.forms[0].cost.value
         curve = expected_error(by_form[best.form].crowd, "total-variation", rng=rng)
         stop = enough(curve, price=price, worth=worth or price / WORTH_ANOTHER)
+    rho = "simulated" if choice.simulation.dimensions else "a model's answers"
     return Advice(
         best.form,
         best.kept,
@@ -754,7 +782,7 @@ def _advice(
         changes(ordered),
         stop,
         first,
-        _sources(task, rows, worth),
+        _sources(task, rows, worth) | {"rho": rho},
     )
 
 
@@ -798,7 +826,6 @@ def _sources(task: Task, rows: Sequence[Alternative], worth: float | None) -> di
     return {
         "budget" if task.beta is None else "beta": spent,
         "dimensions": "assumed" if task.dimensions is None else "given",
-        "rho": "simulated",
         "worth": "assumed" if worth is None else "given",
         **{f"cost of {row.form}": row.cost_source for row in rows},
         **{

@@ -8,13 +8,16 @@ classes (S1-30). ``grid_points`` lists the work, ``simulate_point`` does one pie
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, Literal, assert_never
 
 import numpy as np
 import polars as pl
+from scipy.optimize import minimize
 from scipy.stats import pearsonr
 
 from sfumato.errors import DataError
+from sfumato.labels.simulate.crowd import distance_labels, gaussian_clusters
 from sfumato.names import find
 from sfumato.planning.embed import (
     Rankings,
@@ -27,8 +30,19 @@ from sfumato.planning.embed import (
 )
 from sfumato.planning.embed.rankings import Floats
 from sfumato.planning.information import FORMS, all_constraints
-from sfumato.planning.worlds import LABELS, PCA, Ask, Point, World, scores_of, stream, world_at
-from sfumato.stats import cosines, dense_codes, spearman_of_codes, student_reach
+from sfumato.planning.worlds import (
+    CODES,
+    LABELS,
+    PCA,
+    SEARCHED,
+    Ask,
+    Point,
+    World,
+    scores_of,
+    stream,
+    world_at,
+)
+from sfumato.stats import cosines, dense_codes, mid_ranks, spearman_of_codes, student_reach
 
 # Turn points into their principal components, and a ρ into the number of them that reaches it.
 #
@@ -64,6 +78,61 @@ def pca_curve(points: Floats, *, origin: Origin = "true") -> Floats:
         cosine = inner[upper] / (size[upper[0]] * size[upper[1]])
         rho[place] = spearman_of_codes(dense_codes(cosine), true)
     return np.nan_to_num(rho)
+
+
+SEARCH_STEPS = 300
+"""Of the search for a code; from PCA codes on it has mostly settled by then."""
+
+
+def search_codes(points: Floats, keep: int) -> tuple[Floats, float]:
+    """Codes of ``keep`` numbers whose cosines follow the true ones in rank, and their ρ (S1-62).
+
+    PCA codes keep distances, but ρ asks for the order of cosines. From PCA codes on, Pearson's
+    correlation of a code's cosines with the ranks of the true ones, which is smooth in the code,
+    is raised by L-BFGS; where that does not raise ρ itself, the PCA codes are given back. A code of
+    one number has only a sign, which no smooth search moves: it stays PCA's. Like
+    these the codes are made from the truth, so they say what a label of ``keep`` numbers could
+    tell, not how to ask for it.
+
+    >>> points = np.array([[3.0, 1.0], [2.0, -1.0], [-2.0, 0.5], [-3.0, -1.5]])
+    >>> search_codes(points, 2)[1]
+    1.0
+    """
+    if keep < 1:
+        raise DataError(f"A code of {keep} numbers was asked for; ask for 1 or more.")
+    start = _codes(points, "true")[:, :keep]
+    upper = np.triu_indices(len(points), 1)
+    true = cosines(points)[upper]
+    wanted = mid_ranks(dense_codes(true))
+    wanted = wanted - wanted.mean()
+    wanted /= np.linalg.norm(wanted)
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        codes = flat.reshape(start.shape)
+        size = np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
+        unit = codes / size
+        apart = (unit @ unit.T)[upper]
+        apart = apart - apart.mean()
+        length = max(float(np.linalg.norm(apart)), 1e-12)
+        found = float(apart @ wanted) / length
+        slope = np.zeros((len(points), len(points)))
+        slope[upper] = (wanted - found * apart / length) / length
+        along = (slope + slope.T) @ unit
+        along = (along - (along * unit).sum(axis=1, keepdims=True) * unit) / size
+        return -found, -along.ravel()
+
+    ended = minimize(
+        loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": SEARCH_STEPS}
+    )
+    both = (start, ended.x.reshape(start.shape))
+    rhos = [
+        float(
+            np.nan_to_num(spearman_of_codes(dense_codes(cosines(codes)[upper]), dense_codes(true)))
+        )
+        for codes in both
+    ]
+    best = int(rhos[1] > rhos[0])
+    return both[best], rhos[best]
 
 
 def effective_dimensionality(curve: Floats, rho: float) -> int | None:
@@ -186,7 +255,7 @@ def grid_points(
 ) -> list[Point]:
     """A point for every n, k, d, error rate and seed (0, 1, …); k̂ above k is left out.
 
-    ``forms`` are names of ``worlds.LABELS``, or "pca".
+    ``forms`` are names of ``worlds.LABELS`` or of ``worlds.CODES``.
 
     >>> points = grid_points(items=[3, 9], classes=[4], dimensions=[5], seeds=2, forms=["sparse"])
     >>> len(points), [ask.kept for ask in points[0].asks]
@@ -213,11 +282,12 @@ def default_points(
     kept: Sequence[int] = KEPT,
     flips: Sequence[float] = FLIPS,
     flipped_at: tuple[int, int] = FLIPPED_AT,
+    codes: Sequence[str] = (PCA,),
 ) -> list[Point]:
     """The whole default grid, the longest work first.
 
     Maps: hard and soft labels at 10 x 10 numbers of items and classes in 5, 25 and 125
-    dimensions. Curves: all forms with a k̂, and PCA codes, at 4 x 4 of them. Noise: flipped
+    dimensions. Curves: all forms with a k̂, and ``codes``, at 4 x 4 of them. Noise: flipped
     answers of four rates at 30 items and classes in 25 dimensions. Other sizes make a smaller
     or a larger grid of the same kind.
     """
@@ -227,7 +297,7 @@ def default_points(
         classes=curve_sizes,
         dimensions=dimensions,
         seeds=seeds,
-        forms=("hard", "soft", "sparse", "top-class", "top-class-zero", PCA),
+        forms=("hard", "soft", "sparse", "top-class", "top-class-zero", *codes),
         kept=kept,
     )
     size, deep = flipped_at
@@ -244,7 +314,7 @@ def expected_work(point: Point) -> float:
 def simulate_point(point: Point) -> Found:
     """Draw the world of a point, embed its labels of each form, and say how well each does.
 
-    Gives ``rows``, one an ask, with ``form``, ``kept``, ``rho``, ``constraints`` (null for PCA)
+    Gives ``rows``, one an ask, with ``form``, ``kept``, ``rho``, ``constraints`` (null for codes)
     and for soft labels without wrong answers ``effective``, their effective dimensionality
     (S1-36). Where labels leave all similarities equal, nothing is recovered and ρ is 0. The same
     point gives the same numbers, whatever else was asked of its world.
@@ -349,6 +419,46 @@ def kept_curves(table: pl.DataFrame) -> pl.DataFrame:
     return drawn.sort("task", "series", "x", maintain_order=True).drop("task")
 
 
+def simulate_modes(
+    *,
+    items: int,
+    classes: int,
+    modes: Sequence[int],
+    dimensions: int,
+    seeds: int = 3,
+    spread: float = 1.0,
+) -> pl.DataFrame:
+    """ρ over items where every class has several centres, and people name modes or classes (S1-63).
+
+    A class with m modes is m clusters; an item's label goes by the nearest mode of each class.
+    People who name the mode answer about classes · m classes of one mode each, as the paper has it;
+    people who name the class leave open which mode. Columns ``modes``, ``named`` ("mode" or
+    "class"), ``form``, ``seed``, ``rho``: that of items, because a class of several modes has no
+    one place. With one mode both are the same.
+    """
+    rows = []
+    for many, seed in product(modes, range(seeds)):
+        if many < 1:
+            raise DataError(f"Classes of {many} modes were asked for; give 1 or more.")
+        drawn = gaussian_clusters(
+            items=items, classes=classes, dimensions=dimensions, spread=spread, modes=many,
+            rng=np.random.default_rng([seed, items, classes, dimensions, many]),
+        )  # fmt: skip
+        by_mode = distance_labels(drawn.positions, drawn.centres)
+        truth = cosines(drawn.positions)
+        for named, labels in (("mode", by_mode), ("class", (drawn.hard, drawn.soft))):
+            for form, each in zip(("hard", "soft"), labels, strict=True):
+                rng = np.random.default_rng([seed, many])
+                gram = gnmds_rankings(rank_scores(each.probs), rng=rng).gram[:items, :items]
+                rho = float(np.nan_to_num(spearman(gram, truth)))
+                rows.append((many, named, form, seed, rho))
+    schema = {
+        "modes": pl.Int64(), "named": pl.String(), "form": pl.String(), "seed": pl.Int64(),
+        "rho": pl.Float64(),
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 def mean_over_seeds(table: pl.DataFrame, by: Sequence[str], column: str) -> pl.DataFrame:
     """Mean of a column, its 95 % interval over seeds (null with one), and the number of seeds."""
     spread, count = pl.col(column).std().alias("half"), pl.len().cast(pl.Int64).alias("seeds")
@@ -414,7 +524,7 @@ def _where() -> pl.Expr:
 def _asks(forms: Sequence[str], kept: Sequence[int], classes: int) -> tuple[Ask, ...]:
     asks = []
     for form in forms:
-        if form == PCA or find(LABELS, form, what="form of label").has_kept:
+        if form in CODES or find(LABELS, form, what="form of label").has_kept:
             asks += [Ask(form, each) for each in kept if each <= classes]
         else:
             asks.append(Ask(form))
@@ -439,6 +549,9 @@ def _row(point: Point, ask: Ask, world: World, curve: Floats) -> Found:
     if ask.form == PCA:
         assert ask.kept is not None
         return row | {"rho": float(curve[min(ask.kept, len(curve)) - 1])}
+    if ask.form == SEARCHED:
+        assert ask.kept is not None
+        return row | {"rho": search_codes(world.points, ask.kept)[1]}
     rankings = rank_scores(scores_of(world, ask.form, ask.kept))
     rho = _recovered(point, rankings, world)
     if ask.form == "soft" and not point.flipped:

@@ -15,6 +15,7 @@ If each answer is flipped with chance ε on its own, two contradict one another 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, assert_never
 
 import numpy as np
@@ -23,10 +24,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.formats import read
+from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.question import Question
+from sfumato.labels.alter import class_information
 from sfumato.labels.build import DEFAULT_RECIPE, build
-from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels
+from sfumato.labels.labelset import NOT_RECORDED, CrowdLabels, LabelSet
 from sfumato.planning.cost import FORM_OF_QUESTION, Cost, Middle, kept_classes, measured_cost
 from sfumato.planning.information import FEWEST, Options, constraints, noisy
 from sfumato.planning.weigh import contradictions, embed_answers, item_errors
@@ -34,6 +38,9 @@ from sfumato.provenance import Step
 from sfumato.stats import draw_multinomial, percentile_interval
 
 Array = NDArray[np.float64]
+
+MOST_EMBEDDED = 200
+"""Items of a pilot that are embedded at most to see which of them are alike."""
 
 How = Literal["ratings", "agreement", "repeats"]
 """What an error rate comes from."""
@@ -292,6 +299,37 @@ def _against_ratings(
             continue
         again.append(item_errors(gram[np.ix_(some, some)], part))
     return ErrorRate("ratings", whole, np.array(again or [whole]), len(rows), len(ratings))
+
+
+def to_ratings(ratings: object) -> Comparisons:
+    """Rated pairs of items as they are, or from a file; anything else is an error."""
+    known = isinstance(ratings, Comparisons)
+    found = ratings if known else read(Path(str(ratings)), "comparisons", ReadOptions())
+    if not isinstance(found, Comparisons) or found.kind != "pairs":
+        what = "These comparisons hold" if known else f"{ratings} holds"
+        raise DataError(f"{what} no rated pairs, which need the columns first, second and rating.")
+    return found
+
+
+def telling_classes(
+    labels: LabelSet, ratings: Comparisons | None = None, *, rng: np.random.Generator
+) -> dict[str, float]:
+    """Nats that each class tells about which items of a pilot are alike, most first (S1-05, S1-12).
+
+    The first k̂ are those to ask about in a top-class form. Items are alike as ``ratings`` say or,
+    without any, as the labels recover it themselves (of 200 items at most, drawn); classes that
+    tell the same go by their name.
+    """
+    if ratings is None:
+        rows = np.sort(rng.permutation(len(labels))[:MOST_EMBEDDED])
+        labels = labels.take([labels.items[row] for row in rows])
+        gram = embed_answers(labels.probs[None], rng=rng)[: len(labels), : len(labels)]
+        similarity = (gram + gram.T) / 2
+    else:
+        similarity = similarity_table(ratings, labels.items)
+    told = class_information(labels, similarity).round(12)
+    order = sorted(zip(labels.classes, told.tolist(), strict=True), key=lambda c: (-c[1], c[0]))
+    return dict(order)
 
 
 def similarity_table(ratings: Comparisons, items: Sequence[str]) -> Array:

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.frames import is_table
+from sfumato.judgments.comparisons import Comparisons
+from sfumato.judgments.judgments import Judgments
 from sfumato.labels.tables import read_pairs
 from sfumato.labels.verbs import to_judgments, to_labels
 from sfumato.names import find
@@ -35,7 +37,7 @@ from sfumato.planning.cost import WITH_ALL, WITH_KEPT, Cost, assumed_cost, given
 from sfumato.planning.embed import spearman
 from sfumato.planning.grid import SCHEMA, grid_points, run_grid, simulate_point
 from sfumato.planning.information import FORMS
-from sfumato.planning.pilot import PilotStudy, of_shared_items
+from sfumato.planning.pilot import PilotStudy, of_shared_items, telling_classes, to_ratings
 from sfumato.planning.pilot import pilot as measure_pilot
 from sfumato.planning.power import (
     BETWEEN,
@@ -105,6 +107,9 @@ class Plan:
     """Names of what was read to the SHA-256 of their content."""
     power: PowerPlan | None = None
     """How many items and people a comparison needs, where one was asked about."""
+    telling: Mapping[str, float] = field(default_factory=dict)
+    """Classes to ask about in a top-class form, by what the first pilot says that they tell of
+    which items are alike, in nats, most first (S1-05); empty unless asked for."""
 
     @property
     def usual_kept(self) -> int:
@@ -114,6 +119,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """What every form tells and the advice, as plain values."""
         told = {} if self.power is None else {"power": self.power.to_json()}
+        told |= {"telling": dict(self.telling)} if self.telling else {}
         return plan_json(self.task, self.advice) | told
 
     def __repr__(self) -> str:
@@ -145,12 +151,15 @@ def plan(
     cost: Mapping[str, float] | None = None,
     error: Mapping[str, float] | None = None,
     pilot: object = (),
+    ratings: object = None,
     shared: bool = False,
     beta: float | None = None,
     budget: float | None = None,
     people: int = 1,
     utility: str = "linear",
     known: object = None,
+    subset: int | None = None,
+    oracle: object = None,
     effect: float | None = None,
     between: str = "items",
     outcome: str | None = None,
@@ -166,6 +175,9 @@ def plan(
     ``pilot`` are answers of a pilot, or a list of several, one form each: judgments, files or
     tables. ``cost`` are seconds of one answer by form, ``error`` shares of comparisons that an
     answer gets wrong. ``known`` are cheap labels of the items, to say which to ask about first.
+    ``ratings`` are rated pairs of the pilot's items: errors are then measured by them, not by
+    agreement. ``subset`` asks which so many classes tell most, to ask about the same ones always.
+    ``oracle`` are a model's beliefs about items: it answers in place of simulated people.
 
     With the smallest ``effect`` that matters the plan also says how many items and people a
     comparison needs: of the share of answers ``outcome`` (or the mean answer) ``between`` two kinds
@@ -180,11 +192,10 @@ def plan(
         people, utility,
     )  # fmt: skip
     rng = np.random.default_rng(seed)
-    given = list(pilot) if isinstance(pilot, list | tuple) and not is_table(pilot) else [pilot]
-    read = [to_judgments(one) for one in given]
-    measured = tuple(
-        measure_pilot(one, rng=rng) for one in (of_shared_items(read) if shared else read)
-    )
+    rated = None if ratings is None else to_ratings(ratings)
+    read = _read_pilots(pilot)
+    chosen = of_shared_items(read) if shared else read
+    measured = tuple(measure_pilot(one, ratings=rated, rng=rng) for one in chosen)
     prices = given_costs(cost or {}, kept=task.kept[0] if task.kept else 2)
     labels = None if known is None else to_labels(known)
     alone = effect is not None and not task.forms and {one.form for one in measured} >= {*prices}
@@ -192,8 +203,9 @@ def plan(
         advice = only_form(measured[0].form, measured[0].kept)
     else:
         advice = advise(
-            task, pilots=measured, costs=prices, errors=error or {}, known=labels, rng=rng
-        )
+            task, pilots=measured, costs=prices, errors=error or {}, known=labels,
+            oracle=None if oracle is None else to_labels(oracle), rng=rng,
+        )  # fmt: skip
     steps = [step for one in (*read, labels) if one is not None for step in one.provenance]
     files = {name: content for step in steps for name, content in step.inputs.items()}
     needed = None
@@ -204,7 +216,33 @@ def plan(
             task, measured, prices, comparison, outcome, read_pairs(clusters, "item"), worth or {},
             np.random.default_rng([seed, 1]),
         )  # fmt: skip
-    return Plan(task, advice, measured, prices, error or {}, seed=seed, files=files, power=needed)
+    telling = {} if subset is None else _telling(task, measured, rated, subset, seed)
+    return Plan(
+        task, advice, measured, prices, error or {}, seed=seed, files=files, power=needed,
+        telling=telling,
+    )  # fmt: skip
+
+
+def _read_pilots(pilot: object) -> list[Judgments]:
+    several = isinstance(pilot, list | tuple) and not is_table(pilot)
+    return [to_judgments(one) for one in (pilot if several else [pilot])]  # type: ignore[attr-defined]
+
+
+def _telling(
+    task: Task,
+    pilots: Sequence[PilotStudy],
+    ratings: Comparisons | None,
+    subset: int,
+    seed: int,
+) -> dict[str, float]:
+    """So many of the classes that tell most, by the first pilot."""
+    if not pilots:
+        raise DataError("Which classes tell most is told from a pilot only; give one.")
+    if not 1 <= subset <= task.classes:
+        raise DataError(f"{subset} classes were asked for; choose 1 to {task.classes}.")
+    rng = np.random.default_rng([seed, 2])
+    told = telling_classes(pilots[0].crowd.mean(), ratings, rng=rng)
+    return dict(list(told.items())[:subset])
 
 
 def _power(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from sfumato.errors import DataError
+from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate.crowd import gaussian_clusters
 from sfumato.names import find
 from sfumato.planning.cost import WITH_KEPT, Cost, Utility, loss, utility_named
@@ -42,6 +43,9 @@ NOISES = (0.0, 0.2, 0.4, 0.7, 1.0, 1.6, 3.0)
 
 MOST_ITEMS = 60
 """So many items are simulated at most: beyond, ρ hardly moves with n (k stays as it is)."""
+
+LEAST_BELIEF = 1e-6
+"""What a model believes less of counts as so much: below it files only have rounding."""
 
 ROUGH = EmbeddingSettings(tolerance=1e-3)
 
@@ -86,7 +90,7 @@ class WeighingDraws:
     items: int
     """Simulated ones; the task may have more."""
     dimensions: tuple[int, ...] = field(default=())
-    """Of each world."""
+    """Of each world; none where a model's beliefs stand for worlds."""
 
     def places(self, candidate: Candidate) -> list[tuple[int, int]]:
         """How many people were simulated in a form and its k̂, and at which place, fewest first."""
@@ -110,23 +114,27 @@ def expect(
     dimensions: Sequence[int] = (5, 25, 125),
     worlds: int = 12,
     noises: Sequence[float] = NOISES,
+    oracle: LabelSet | None = None,
     rng: np.random.Generator,
 ) -> WeighingDraws:
     """ρ of every candidate and noise in each of some simulated worlds.
 
     Worlds take the given ``dimensions`` in turn. All candidates face the same worlds, so what
-    is easy for one form and not for another can be told from what is easy for all.
+    is easy for one form and not for another can be told from what is easy for all. With an
+    ``oracle``, what a model believes of items, the worlds are parts of these beliefs (S1-64).
     """
     if worlds < 2:
         raise DataError(f"{worlds} worlds were asked for; how far they differ needs 2 or more.")
     for candidate in candidates:
         AskedForm(items, classes, kept=candidate.kept or 1)  # the checks of n, k and k̂
-    some = min(items, MOST_ITEMS)
+    some = min(items, MOST_ITEMS, *(() if oracle is None else (len(oracle),)))
     shape = (worlds, len(candidates), len(noises))
     rho, apart = np.zeros(shape), np.zeros(shape)
     dims = tuple(int(dimensions[world % len(dimensions)]) for world in range(worlds))
     for world, d in enumerate(dims):
-        logits, truth = _world(some, classes, d, rng)
+        logits, truth = (
+            _world(some, classes, d, rng) if oracle is None else _beliefs(oracle, some, rng)
+        )
         for at, noise in enumerate(noises):
             for which, candidate in enumerate(candidates):
                 answers = _answers(logits, candidate, noise, rng)
@@ -140,7 +148,7 @@ def expect(
         rho,
         _rising(apart.mean(axis=0)),
         some,
-        dims,
+        dims if oracle is None else (),
     )
 
 
@@ -251,6 +259,18 @@ def _world(
     clusters = gaussian_clusters(items=items, classes=classes, dimensions=dimensions, rng=rng)
     truth = cosines(np.vstack([clusters.positions, clusters.centres]))
     return np.log(np.maximum(clusters.soft.probs, 1e-300)), truth
+
+
+def _beliefs(oracle: LabelSet, items: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The same of some items of a model: its log-probabilities, and how these are alike.
+
+    An item is its centred log-probabilities, a class the direction in which only its own rises.
+    """
+    rows = rng.choice(len(oracle), size=items, replace=False)
+    logits = np.log(np.maximum(oracle.probs[rows], LEAST_BELIEF))
+    centred = logits - logits.mean(axis=1, keepdims=True)
+    alone = np.eye(logits.shape[1]) - 1 / logits.shape[1]
+    return logits, cosines(np.vstack([centred, alone]))
 
 
 def _answers(logits: Array, candidate: Candidate, noise: float, rng: np.random.Generator) -> Array:

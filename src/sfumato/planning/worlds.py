@@ -24,6 +24,9 @@ from sfumato.stats import cosines
 
 PCA = "pca"
 """Not a form people answer in: codes made from the true points, the bound for k̂ numbers (S1-13)."""
+SEARCHED = "searched"
+"""Codes of k̂ numbers that a search finds from PCA codes on (S1-62): no worse than they are."""
+CODES = (PCA, SEARCHED)
 
 Purpose = Literal["world", "fit", "channel"]
 """What a random stream of a point is for."""
@@ -165,9 +168,9 @@ def scores_of(world: World, form: str, kept: int | None = None) -> Floats:
 
 
 def _check_ask(ask: Ask, point: Point) -> None:
-    if ask.form == PCA:
+    if ask.form in CODES:
         if point.flipped:
-            raise DataError("PCA codes are no answers, so none of them can be flipped.")
+            raise DataError("Codes such as PCA's are no answers, so none of them can be flipped.")
         has_kept = True
     else:
         has_kept = find(LABELS, ask.form, what="form of label").has_kept

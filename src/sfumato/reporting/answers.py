@@ -484,6 +484,10 @@ def _how_long(found: _Answers) -> Iterator[Block]:
     ]
     if fast.get("people"):
         rows.append(("annotators with mostly such answers", f"{fast['people']:,}"))
+    rows += [
+        (f"median seconds on {name}", f"{median:.1f}")
+        for name, median in taken["median_by_input"].items()
+    ]
     yield Table("Time", pl.DataFrame(rows, schema=["what", "value"], orient="row"))
     cut = float(seconds.quantile(0.99) or 0)
     kept = seconds.filter(seconds <= cut)

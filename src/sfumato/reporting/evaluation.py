@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.evaluation.cartography import bars
-from sfumato.evaluation.metrics import jensen_shannon, reliability
+from sfumato.evaluation.metrics import by_class, jensen_shannon, reliability
 from sfumato.evaluation.models import Evaluation, compare
 from sfumato.evaluation.score import leaderboard_table
 from sfumato.names import find
@@ -169,6 +169,7 @@ def evaluation_page(
         Section("Worst items", WORST_TEXT, tuple(_worst(found, contents))),
         Section("Is the confidence earned?", RELIABILITY, (draw_reliability(found),)),
         Section("By stratum", STRATA, (draw_strata(found), *_by_stratum(found))),
+        Section("By class", CLASSES, (_by_class(found),)),
         Section("Scores", SCORES, tuple(_scores(found))),
     ]
     compared = Section("What was compared", _compared(found), (Text(remarks),) if remarks else ())
@@ -366,6 +367,7 @@ STRATA = (
     "“disputed”. With answers that are distributions, mass on several classes may be doubt that "
     "everybody shares: the report of the answers tells the two apart."
 )
+CLASSES = "Items are of the class that people find most probable."
 WORST_TEXT = (
     "The items on which the models are farthest from people, by the mean Jensen–Shannon "
     "divergence in nats (at most 0.693). They are the first to look at: the model may be wrong, "
@@ -447,6 +449,22 @@ def _by_stratum(found: Evaluation) -> list[Block]:
             people, rows=("metric", "arm"), columns="stratum", title="Every model by stratum"
         )
     ]
+
+
+def _by_class(found: Evaluation) -> Table:
+    """Accuracy and cross-entropy of every class and of the models that stand beside people."""
+    scored = {arm: by_class(found.labels, model) for arm, model in _closest(found).items()}
+    first = next(iter(scored.values()))
+    table = first.select("class", "items").with_columns(
+        pl.Series(f"{arm}, {title}", [_told(value) for value in one[name]])
+        for arm, one in scored.items()
+        for name, title in (("accuracy", "accuracy"), ("cross_entropy", "cross-entropy"))
+    )
+    return Table("Every class", table)
+
+
+def _told(value: float | None) -> str:
+    return "" if value is None else number(value)
 
 
 def _closest(found: Evaluation) -> dict[str, Any]:

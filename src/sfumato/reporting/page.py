@@ -455,17 +455,13 @@ WIDTH = 120
 """Characters in a line of Markdown."""
 
 
-def render_markdown(page: Page, *, figures: Sequence[str] = ()) -> str:
-    """The page as Markdown; ``figures`` are addresses of pictures, shown after the findings.
-
-    Drawings themselves are left out: their tables are in files beside the page's own pictures.
-    """
+def render_markdown(page: Page) -> str:
+    """The page as Markdown. Drawings are left out: they are files of their own."""
     parts = [*_markdown_lead(page)]
     if page.findings:
         told = [_folded(_with_behind(one), head="- ") for one in page.findings]
         parts += ["## Findings\n", *([f"{_folded(page.compared)}\n"] if page.compared else [])]
         parts.append("\n".join(told) + "\n")
-    parts += [f"![{Path(each).stem.replace('-', ' ')}]({each})\n" for each in figures]
     for section in page.sections:
         parts += _markdown_section(section, "##")
     if page.appendix:
@@ -534,7 +530,8 @@ def _markdown_block(block: Block) -> str:
             return "\n\n".join(_folded(each) for each in _paragraphs(block.text)) + "\n"
         case Table() | Chart():
             caption = f"\n{_folded(block.caption)}\n" if block.caption else ""
-            return f"**{block.title}**\n\n{markdown_table(block.table)}{caption}"
+            title = f"**{block.title}**\n\n" if block.title else ""
+            return f"{title}{markdown_table(block.table)}{caption}"
         case _:
             return ""
 

@@ -277,7 +277,8 @@ class Contrast:
         verb, how = self._verb("lower" if self.head.value < 0 else "higher")
         several = len(self.rows) > 1
         least = "at least " if several else ""
-        where = f" in all {spelt(len(self.rows))} networks" if several else ""
+        every = "both" if len(self.rows) == 2 else f"all {spelt(len(self.rows))}"
+        where = f" in {every} networks" if several else ""
         told = f"{metric_words(self.head.metric).title} {least}{_apart(self.head)}{where}"
         return "found", f"{subject} {verb} {how}{than}: {told}"
 

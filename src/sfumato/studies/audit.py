@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sfumato.evaluation.cartography import (
 )
 from sfumato.evaluation.duplicates import Pictures
 from sfumato.evaluation.mode_shift import mode_shift, mode_shift_table
+from sfumato.evaluation.models import over_shared_classes
 from sfumato.evaluation.score import leaderboard, leaderboard_table
 from sfumato.labels.agreement import Agreement, krippendorff_nominal, percent_agreement
 from sfumato.labels.labelset import LabelSet
@@ -54,6 +56,7 @@ from sfumato.reporting.page import (
 )
 from sfumato.reporting.text import Finding, count, interval
 from sfumato.scores import (
+    IN_MEMORY,
     Estimate,
     Estimates,
     as_rows,
@@ -70,7 +73,9 @@ from sfumato.studies.audit_sources import (
 )
 from sfumato.studies.data import Findings
 from sfumato.studies.measures.doubt import (
-    UNSURE,
+    ENTROPY,
+    UNCERTAINTY,
+    at_items,
     correlated_signals,
     judgment_signals,
     label_doubt,
@@ -78,8 +83,15 @@ from sfumato.studies.measures.doubt import (
     people_row,
     shifted_modes,
 )
-from sfumato.studies.measures.dynamics import SIGNALS, map_beliefs, map_rows, movement_findings
-from sfumato.studies.measures.interest import at_items, interesting, most_doubtful, same_pictures
+from sfumato.studies.measures.dynamics import (
+    DOUBTS,
+    SIGNALS,
+    doubts_at,
+    map_beliefs,
+    map_rows,
+    movement_findings,
+)
+from sfumato.studies.measures.interest import interesting, most_doubtful, same_pictures
 from sfumato.studies.measures.modes import gain_rows
 from sfumato.studies.sections import audit as sections
 
@@ -152,6 +164,12 @@ class AuditFiles:
         if self.given.judgments is None or self.given.people is None:
             return {}
         return judgment_signals(self.given.judgments, self.given.people)
+
+    @property
+    def signals(self) -> dict[str, PerItem]:
+        """All that people's labels and judgments tell of their doubt, at people's items."""
+        people = self.given.people
+        return {} if people is None else {**label_signals(people), **self.judged}
 
     @property
     def mapped(self) -> dict[str, PerItem]:
@@ -268,8 +286,7 @@ def _about_people(files: AuditFiles) -> AuditPart | None:
     given = files.given
     if given.people is None:
         return None
-    unsure, draws = files.judged.get(UNSURE), files.settings.draws
-    found = label_doubt(given.people, unsure=unsure, rng=files.rng, draws=draws)
+    found = label_doubt(given.people, files.judged, rng=files.rng, draws=files.settings.draws)
     blank, rows, sentences = people_row(given.people), [*found.estimates], []
     for metric, one in _agreement(files).items():
         row = replace(blank, metric=metric, value=one.value, items=one.n)
@@ -331,26 +348,28 @@ def _about_original(files: AuditFiles) -> AuditPart | None:
 def _about_models(files: AuditFiles) -> AuditPart | None:
     """Whether models doubt what people doubt, and which of several is closest to people."""
     given = files.given
-    if given.people is None or not given.models:
+    if given.held is None or given.people is None or not given.models:
         return None
     rng, rows, alternatives = files.rng, [], []
     for name, model in given.models.items():
-        human = given.people.take(model.items)
+        human = given.held.take(model.items)
         blank = _model_row(human, [model])
         everything = np.ones(len(human), dtype=np.bool_)
         strata = {"all": everything, "disputed": strata_of(human)["disputed"]}
-        for stratum, inside in strata.items():
-            pair = entropy(human)[inside], top_probability(model)[inside]
-            one = correlate(*pair, rng=rng, draws=files.settings.draws)
-            row = replace(blank, metric="spearman_entropy_confidence", value=one.rho)
-            row = replace(row, arm=name, stratum=stratum, items=one.items)
-            rows.append(with_interval(row, one.low, one.high, "items"))
+        doubts = doubts_at(human.items, given.people.items, files.signals)
+        for (stratum, inside), doubt in product(strata.items(), DOUBTS):
+            if DOUBTS[doubt] in doubts:
+                pair = doubts[DOUBTS[doubt]][inside], top_probability(model)[inside]
+                one = correlate(*pair, rng=rng, draws=files.settings.draws)
+                row = replace(blank, metric=f"spearman_{doubt}_confidence", value=one.rho)
+                row = replace(row, arm=name, stratum=stratum, items=one.items)
+                rows.append(with_interval(row, one.low, one.high, "items"))
         rest = same_top_other_rest(human, model, count=NAMED)
         alternatives.append(rest.select(pl.lit(name).alias("model"), pl.all()))
     ranked = _ranked(files, rng) if len(given.models) > 1 else Findings()
     tables = {
         "alternatives": pl.concat(alternatives),
-        "entropy": entropy_table({"people": given.people, **given.models}),
+        "entropy": entropy_table({"people": given.held, **given.models}),
     }
     return AuditPart("Models", Findings([*rows, *ranked.estimates], {**tables, **ranked.tables}))
 
@@ -358,7 +377,7 @@ def _about_models(files: AuditFiles) -> AuditPart | None:
 def _model_row(human: LabelSet, models: Iterable[LabelSet]) -> Estimate:
     """A row about what models believe, to be filled."""
     steps = tuple(step for model in models for step in model.provenance)
-    source = source_text(labels=human.provenance, model=steps)
+    source = source_text(labels=human.provenance or IN_MEMORY, model=steps or IN_MEMORY)
     return replace(
         people_row(human), source=source, simulated=is_simulated((*human.provenance, *steps))
     )
@@ -367,14 +386,15 @@ def _model_row(human: LabelSet, models: Iterable[LabelSet]) -> Estimate:
 def _ranked(files: AuditFiles, rng: np.random.Generator) -> Findings:
     """The models by their cross-entropy to people, on the items that all have."""
     given, draws = files.given, files.settings.draws
-    assert given.people is not None
+    assert given.held is not None
     shared = set.intersection(*(set(model.items) for model in given.models.values()))
     if not shared:
         raise DataError("No item has predictions of every model, so they cannot be ranked.")
-    human = given.people.take([item for item in given.people.items if item in shared])
-    truth = given.original
-    if truth is not None and not set(human.items) <= set(truth.items):
-        truth = None
+    human = given.held.take([item for item in given.held.items if item in shared])
+    truth = None
+    if given.original is not None and set(human.items) <= set(given.original.items):
+        _, originals, _ = over_shared_classes(human, {"original": given.original.take(human.items)})
+        truth = originals["original"]
     places = leaderboard(human, given.models, original=truth, rng=rng, draws=draws)
     rows = [
         row
@@ -386,11 +406,18 @@ def _ranked(files: AuditFiles, rng: np.random.Generator) -> Findings:
 
 
 def _aligned_sentences(tables: sections.Tables, *, dynamics: bool) -> list[Finding]:
-    """Rank correlations of doubt in words: their intervals, and whether they are as expected."""
+    """Rank correlations of doubt in words: their intervals, and whether they are as expected.
+
+    People's doubt is what they said of it, where they could, else the entropy of their labels.
+    """
+    table = tables.get("alignment", pl.DataFrame({"people": []}))
+    told = UNCERTAINTY if UNCERTAINTY in table["people"] else ENTROPY
     return [
         _aligned_sentence(row)
-        for row in tables.get("alignment", pl.DataFrame()).iter_rows(named=True)
-        if row["stratum"] == "all" and (row["arm"] == DYNAMICS) == dynamics
+        for row in table.iter_rows(named=True)
+        if row["people"] == told
+        and row["stratum"] == "all"
+        and (row["arm"] == DYNAMICS) == dynamics
     ]
 
 
@@ -419,16 +446,17 @@ def _about_modes(files: AuditFiles) -> AuditPart | None:
     lacking = [name for name in ("original", "majority") if name not in given.targets]
     if not given.targets or (lacking and given.targets.keys() == {"original"}):
         return None
-    if lacking or given.original is None or given.people is None:
+    if lacking or given.original is None or given.held is None:
         what = f"predictions named {lacking[0]!r}" if lacking else "the original labels"
         remark = f"Shifted modes and softness cannot be told apart without {what}; give them too."
         return AuditPart(title, remarks=[remark])
     runs = [model for models in given.targets.values() for model in models]
     shared = set.intersection(*(set(each.items) for each in (*runs, given.original)))
-    human = given.people.take([item for item in given.people.items if item in shared])
+    human = given.held.take([item for item in given.held.items if item in shared])
+    _, original, _ = over_shared_classes(human, {"original": given.original.take(human.items)})
     shift = mode_shift(
         {name: [run.take(human.items) for run in models] for name, models in given.targets.items()},
-        original=given.original.take(human.items),
+        original=original["original"],
         human=human,
         rng=files.rng,
         draws=files.settings.draws,
@@ -448,14 +476,25 @@ def _about_movement(files: AuditFiles) -> AuditPart | None:
     given = files.given
     if given.watched is None or given.watched.shape[1] < 2:
         return None
-    found = movement_findings(given.watched, _watched_row(given))
-    last = found.tables["convergence"].row(-1, named=True)
+    found = movement_findings(given.watched, _watched_row(given), _watched_strata(given))
+    last = found.tables["convergence"].filter(stratum="all").row(-1, named=True)
     bounds = "" if last["low"] is None else f" [{last['low']:.4f}, {last['high']:.4f}]"
     text = (
         f"Into the last of {given.watched.shape[1]} epochs beliefs moved by {last['jsd']:.4f}"
         f"{bounds} bits an item (Jensen-Shannon, at most 1)."
     )
     return AuditPart("Learning", found, [Finding(text, "found")])
+
+
+def _watched_strata(given: GivenFiles) -> dict[str, NDArray[np.bool_]]:
+    """Which of the watched items people agree on, and which not; neither without a label."""
+    if given.people is None:
+        return {}
+    items = given.people.items
+    return {
+        stratum: at_items(given.watched_items, items, inside.astype(np.float64)) == 1
+        for stratum, inside in strata_of(given.people).items()
+    }
 
 
 def _about_data_map(files: AuditFiles) -> AuditPart | None:
@@ -468,7 +507,9 @@ def _about_data_map(files: AuditFiles) -> AuditPart | None:
         return AuditPart("Learning", remarks=[remark])
     found = learnt.found
     blank, draws = _watched_row(given), files.settings.draws
-    rows = map_rows(found, learnt.people, blank, rng=files.rng, draws=draws)
+    known = () if given.people is None else given.people.items
+    doubts = doubts_at(found.items, known, files.signals)
+    rows = map_rows(found, learnt.people, blank, doubts, rng=files.rng, draws=draws)
     regions = {f"{region}_share": region for region in REGIONS}
     listed = ", ".join(
         f"{found.region.count(region):,} {region} ({sections.percent(row)})"
@@ -480,7 +521,10 @@ def _about_data_map(files: AuditFiles) -> AuditPart | None:
         f"Data map of {count(len(found.items), 'item')} (target: {learnt.by} labels; epochs "
         f"{first} to {last} of {count(found.seeds, 'seed')}): {listed}."
     )
-    tables = {"data_map": data_map_table(found, arm=DYNAMICS, human=learnt.people)}
+    table = data_map_table(
+        found, arm=DYNAMICS, human=learnt.people, uncertainty=doubts.get(UNCERTAINTY)
+    )
+    tables = {"data_map": table}
     remark = f"{learnt.left_out:,} watched items have no label and no place."
     return AuditPart(
         "Learning",
@@ -495,8 +539,7 @@ def _about_signals(files: AuditFiles) -> AuditPart | None:
     given = files.given
     if given.people is None:
         return None
-    people = given.people
-    known = {**label_signals(people), **files.judged}
+    people, known = given.people, files.signals
     for name, model in given.models.items():
         known[f"entropy of {name}"] = at_items(people.items, model.items, entropy(model))
     for name, values in files.mapped.items():
@@ -549,7 +592,8 @@ def _doubtful_pictures(
     if given.people is None or given.pictures is None:
         return {}, {}
     known = set(given.pictures.items).intersection(*(one.items for one in given.models.values()))
-    people = given.people.take([item for item in given.people.items if item in known])
+    assert given.held is not None
+    people = given.held.take([item for item in given.held.items if item in known])
     items = most_doubtful(people)
     sources = {"people": people, **dict(list(given.models.items())[:MODELS_SHOWN])}
     images = dict(zip(items, given.pictures.take(items).images, strict=True)) if items else {}

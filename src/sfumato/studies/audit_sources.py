@@ -1,6 +1,6 @@
 """Read the files that somebody was handed, all of them optional, over the same classes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zipfile import BadZipFile
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sfumato.data import ImageSet, load_own
 from sfumato.errors import DataError, SfumatoError
 from sfumato.evaluation.cartography import check_watched
+from sfumato.evaluation.models import over_shared_classes
 from sfumato.evaluation.predictions import (
     Kind,
     load_original,
     load_predictions,
     other_class_order,
-    require_same_classes,
 )
 from sfumato.evaluation.score import Missing, join
 from sfumato.judgments.formats.reading import ReadOptions
@@ -139,6 +139,8 @@ class GivenFiles:
     """The files, read and brought to the same classes."""
 
     people: LabelSet | None
+    held: LabelSet | None
+    """People's labels as models are held against them: given the classes that all of these have."""
     made: LabellingResult | None
     judgments: Judgments | None
     original: LabelSet | None
@@ -185,10 +187,15 @@ def read_files(sources: AuditSources, settings: AuditSettings) -> GivenFiles:
         )
         strict = settings.missing if sources.original is not None else "leave out"
         _require_shared(place, people, original, strict, remarks)
-    models, targets = _read_models(sources, settings, people, remarks)
+    held, models = people, _read_models(sources, settings, people, remarks)
+    if held is not None:
+        held, models, said = over_shared_classes(held, models)
+        remarks += said
+    targets = _targets([name for name, _ in sources.predictions], models)
     source = "" if sources.images is None else sources.images.name
     return GivenFiles(
         people,
+        held,
         made,
         judgments,
         original,
@@ -205,10 +212,9 @@ def read_files(sources: AuditSources, settings: AuditSettings) -> GivenFiles:
 
 def _read_models(
     sources: AuditSources, settings: AuditSettings, people: LabelSet | None, remarks: list[str]
-) -> tuple[dict[str, LabelSet], dict[str, list[LabelSet]]]:
-    """Every model by its name, and the seeds of those that say what they learnt from."""
+) -> dict[str, LabelSet]:
+    """Every model by its name, those of several seeds numbered, over classes of its own."""
     models: dict[str, LabelSet] = {}
-    targets: dict[str, list[LabelSet]] = {}
     names = [name for name, _ in sources.predictions]
     for at, (name, source) in enumerate(sources.predictions):
         assert people is not None
@@ -221,18 +227,42 @@ def _read_models(
             unnamed=settings.classes,
             kind=settings.kind,
         )
-        require_same_classes(told, loaded.labels, people.classes)
         remarks += loaded.remarks
-        human, model = _joined(told, people, loaded.labels, settings.missing)
+        same = {*loaded.labels.classes} == {*people.classes}
+        among = people if same else _over(people, loaded.labels.classes)
+        human, model = _joined(told, among, loaded.labels, settings.missing)
         if len(human) < len(people):
             remarks.append(f"{told} covers {len(human):,} of {len(people):,} labelled items.")
-        if loaded.by_position("classes") and (doubt := other_class_order(human, model)):
+        by_place = same and loaded.by_position("classes")
+        if by_place and (doubt := other_class_order(human, model)):
             remarks.append(f"{told}: {doubt}")
-        called = name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
-        models[called] = model
+        models[called_at(names, at)] = model
+    return models
+
+
+def _over(labels: LabelSet, classes: tuple[str, ...]) -> LabelSet:
+    """Labels with any rows over other classes; only the items are looked at."""
+    rows = np.full((len(labels), len(classes)), 1 / len(classes))
+    return LabelSet(labels.items, classes, rows, labels.weight, labels.provenance)
+
+
+def called_at(names: Sequence[str], at: int) -> str:
+    """What the model at a place is called: seeds of one name are numbered.
+
+    >>> called_at(["soft", "vote", "soft"], 2)
+    'soft 2'
+    """
+    name = names[at]
+    return name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
+
+
+def _targets(names: Sequence[str], models: Mapping[str, LabelSet]) -> dict[str, list[LabelSet]]:
+    """The seeds of the models that say what they learnt from."""
+    found: dict[str, list[LabelSet]] = {}
+    for at, name in enumerate(names):
         if name in TARGETS:
-            targets.setdefault(name, []).append(model)
-    return models, targets
+            found.setdefault(name, []).append(models[called_at(names, at)])
+    return found
 
 
 def _read_judgments(

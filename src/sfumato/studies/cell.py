@@ -1,9 +1,9 @@
 """One training as a cell of a sweep: learn, and believe something about every test."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,16 @@ from sfumato.items.items import Items
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.learn.encoders import make_encoder
 from sfumato.learn.examples import Examples, NormalisedNetwork, predict, probabilities
-from sfumato.learn.fit import WEIGHTS, fit
+from sfumato.learn.fit import WEIGHTS, best_of, fit
 from sfumato.learn.folds import Split
 from sfumato.learn.model import as_examples
 from sfumato.learn.people import fit_offsets
-from sfumato.learn.recipe import Recipe
+from sfumato.learn.recipe import Mixing, Recipe
 from sfumato.learn.sweep import CellResult
 from sfumato.learn.targets import fixed_targets
-from sfumato.learn.train import Weights, restore_network, train, weights_of
+from sfumato.learn.train import TrainedNetwork, Weights, restore_network, train, weights_of
 from sfumato.studies.data import CLEAN, OFFSETS, WATCHED, Condition, Target
+from sfumato.studies.study import Searched
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,18 @@ def _vectors(texts: TextExamples, learnt: tuple[str, ...], wanted: tuple[str, ..
     return as_examples(texts.vectors(learnt, wanted))
 
 
+def image_vectors(images: Examples, encoder: str) -> Items:
+    """Images as an encoder sees them, which are kept between runs."""
+    items = Items(images.items, images.images, "images")
+    return make_encoder(encoder, items).encode(items)
+
+
+@lru_cache(maxsize=8)
+def encoded_images(images: Examples, encoder: str) -> Examples:
+    """The same as a network takes them; all trainings of a study share them."""
+    return as_examples(image_vectors(images, encoder))
+
+
 def encoded(
     examples: "Examples | TextExamples", split: Split, parts: Mapping[str, tuple[str, ...]]
 ) -> Examples:
@@ -86,37 +99,92 @@ def train_and_test(
     keep_weights: bool,
     start: Weights | None = None,
     crowd: CrowdLabels | None = None,
+    dynamics: Recipe | None = None,
+    search: Mapping[Searched, Sequence[float]] | None = None,
+    corrupted: Mapping[str, Examples] | None = None,
 ) -> CellResult:
     """Train on the split and predict ``parts``, items by name; then attacked and corrupted ones.
 
     ``attacked`` are the labels that attacks drive the network away from, by the part that their
     items are of. Beliefs are kept under ``Condition.array``, those of PGD after every step (S0-F4).
-    Of the answers of a ``crowd`` about the items learnt, each person's offset is kept.
+    Of the answers of a ``crowd`` about the items learnt, each person's offset is kept. ``dynamics``
+    is a second training to be watched in place of the first; ``search`` has settings to choose from
+    on the validation part, as ``study.Search``. Images that are ``corrupted`` already are shown as
+    they are; others are corrupted here.
     """
     arrays: dict[str, NDArray[Any]] = {}
-    examples = encoded(examples, split, parts)
+    examples, work = encoded(examples, split, parts), 0
+    chosen: dict[str, Any] = {}
     if target.pretrained:
         network, history = _as_pretrained(recipe, examples, target, start), []
     else:
-        trained = fit(
-            recipe, examples, target.labels, split, target.presentation, watch, start,
-            target.mixing, target.augmenting,
-        )  # fmt: skip
+        given = (examples, target.labels, split, target.presentation)
+
+        def learn(recipe: Recipe, mixing: Mixing | None) -> TrainedNetwork:
+            watched = watch and dynamics in (None, recipe)
+            return fit(recipe, *given, watched, start, mixing, target.augmenting)
+
+        if search:
+            trained, chosen, work = _fit_best(recipe, target.mixing, search, learn, split)
+        else:
+            trained = learn(recipe, target.mixing)
+            work = len(trained.history)
         network, history = trained.network, list(trained.history)
         if watch:
-            arrays[WATCHED] = trained.watched.astype(np.float16)  # enough for data maps
+            seen = trained if dynamics is None else learn(dynamics, target.mixing)
+            arrays[WATCHED] = seen.watched.astype(np.float16)  # enough for data maps
+            work += 0 if dynamics is None else len(seen.history)
     for part, items in parts.items():
         arrays[CLEAN.array(part)] = probabilities(network, examples.take(items))
     if crowd is not None:
         beliefs = predict(network, examples.take(split.train), target.labels.classes)
         arrays[OFFSETS] = fit_offsets(beliefs, crowd).offsets
     for part, labels in attacked.items():
-        arrays |= _spoilt(network, part, labels, examples, split, attacks, corruptions, strength)
+        arrays |= _attacked(network, part, labels, examples, split, attacks)
+        shown = corrupted or _corrupted(examples.take(labels.items), corruptions, strength)
+        for name in corruptions:
+            array = Condition(name, float(strength)).array(part)
+            arrays[array] = probabilities(network, shown[name].take(labels.items))
     if keep_weights:
         arrays |= {WEIGHTS + name: array for name, array in weights_of(network).items()}
     learnt = target.items or split.train
     scores = {"history": history, "training": _training_scores(network, examples, target, learnt)}
-    return CellResult(scores, arrays, work=len(history))
+    if chosen:
+        scores["chosen"] = chosen
+    return CellResult(scores, arrays, work=work)
+
+
+def _fit_best(
+    recipe: Recipe,
+    mixing: Mixing | None,
+    search: Mapping[Searched, Sequence[float]],
+    learn: Callable[[Recipe, Mixing | None], TrainedNetwork],
+    split: Split,
+) -> tuple[TrainedNetwork, dict[str, Any], int]:
+    """The network with the best settings, one after the other: of a rate (S0-25), then of an α at
+    that rate (S0-29). With what was chosen from what, and the epochs that it took."""
+    chosen: dict[str, Any] = {}
+    work, trained = 0, None
+    for what, values in search.items():
+        tried = {value: _with_setting(recipe, mixing, what, value) for value in values}
+        best = best_of(what, tried, lambda setting: learn(*setting), split, recipe.weights)
+        (recipe, mixing), trained = tried[best.value], best.trained
+        chosen, work = {**chosen, **best.told}, work + best.work
+    assert trained is not None
+    return trained, chosen, work
+
+
+def _with_setting(
+    recipe: Recipe, mixing: Mixing | None, what: Searched, value: float
+) -> tuple[Recipe, Mixing | None]:
+    match what:
+        case "rate":
+            return replace(recipe, learning_rate=value), mixing
+        case "alpha":
+            assert mixing is not None
+            return recipe, replace(mixing, alpha=value)
+        case _:
+            assert_never(what)
 
 
 def _training_scores(
@@ -152,17 +220,15 @@ def _as_pretrained(
     return restore_network(recipe.network, examples.image_shape, target.labels.classes, start)
 
 
-def _spoilt(
+def _attacked(
     network: NormalisedNetwork,
     part: str,
     labels: LabelSet,
     examples: Examples,
     split: Split,
     attacks: Sequence[Attack],
-    corruptions: Sequence[str],
-    strength: int,
 ) -> dict[str, NDArray[np.float32]]:
-    """Beliefs about attacked and corrupted images, rows in the order of the labels."""
+    """Beliefs about attacked images, rows in the order of the labels."""
     images = examples.take(labels.items).images
     arrays = {}
     for attack in attacks:
@@ -172,9 +238,16 @@ def _spoilt(
                 attack.kind, attack.epsilon_255, None if attack.kind == "fgsm" else step
             )
             arrays[condition.array(part)] = beliefs.probs.astype(np.float32)
-    for name in corruptions:
-        rng = np.random.default_rng(0)  # the same damage for every arm and seed
-        spoilt = corrupt(images, name, strength, rng=rng).astype(np.uint8)
-        shown = Examples(labels.items, spoilt)
-        arrays[Condition(name, float(strength)).array(part)] = probabilities(network, shown)
     return arrays
+
+
+def _corrupted(
+    examples: Examples, corruptions: Sequence[str], strength: int
+) -> dict[str, Examples]:
+    """The images under every corruption; the same damage for every arm and seed."""
+    found = {}
+    for name in corruptions:
+        rng = np.random.default_rng(0)
+        spoilt = corrupt(examples.images, name, strength, rng=rng).astype(np.uint8)
+        found[name] = Examples(examples.items, spoilt)
+    return found

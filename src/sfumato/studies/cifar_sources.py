@@ -5,7 +5,7 @@ people (CIFAR-10S), and mixes of them were judged too (H-Mix). Only those label 
 the arms and tests of a study name, and every file is read once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,15 +25,27 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.formats.tables import load_array
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.judgments.mixed import mix_named
-from sfumato.labels.alter import in_fill, majority_labels, smooth
+from sfumato.labels.alter import in_fill, majority_labels, smooth, sparse
 from sfumato.labels.build import RECIPES, build
-from sfumato.labels.build.distances import confusion_distances
+from sfumato.labels.build.distances import (
+    ClassDistances,
+    confusion_distances,
+    vector_distances,
+)
 from sfumato.labels.files import read_crowd_labels
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.mixing import percepts_of
 from sfumato.labels.simulate import SimulationSettings, run_simulation
-from sfumato.studies.data import ORIGINAL, PEOPLE, StudyData, needed_folder, read_as, read_judgments
+from sfumato.studies.data import (
+    ORIGINAL,
+    PEOPLE,
+    StudyData,
+    needed_folder,
+    read_as,
+    read_judgments,
+    read_own_set,
+)
 from sfumato.studies.study import FurtherSets, Study
 
 if TYPE_CHECKING:
@@ -62,8 +74,10 @@ VARIETIES = {
 }
 """Recipes, by the papers' names for the labels that they make of the soft answers."""
 
-TRAINED_ON = "original, images trained on"
-"""The original labels of images that the network learnt: what paper 1 attacks mostly (C3)."""
+TRAINED_ON, EVERY_IMAGE = "original, images trained on", "original, all 10,000 images"
+"""The original labels of images that the network learnt, nine tenths of what paper 1 attacks (C3),
+and of all that it attacks (S0-36). They have names of their own because numbers about them are no
+numbers about held-out images."""
 NEAR = "CIFAR-10 training images"
 V6, V4 = "CIFAR-10.1 v6", "CIFAR-10.1 v4"
 CINIC = "CINIC-10, ImageNet part"
@@ -81,7 +95,21 @@ MODES, MODES_S = "CIFAR-10H majority", "CIFAR-10S majority+hard"
 """The modes of both kinds of people as hard labels, which paper 2 lacks (C15)."""
 EPSILON = {"label smoothing, low": 0.05, "label smoothing, high": 0.2}
 """What smoothing leaves off the top class: as much as CIFAR-10H does, and the dense set (S1-16)."""
-LABEL_SETS = (HARD, IN_FILLED, PEOPLE_H, *EPSILON, MODES, MODES_S, PEOPLE_S)
+DENSE, TYPICALITY = "CIFAR-10DS", "CIFAR-10T"
+"""A number for every class, and how typical an image is of its class: never published (S1-59), so
+that they come from files of one's own."""
+DENSE_FILLED = {
+    "CIFAR-10S+dense": 2,
+    "CIFAR-10S+dense, 3 classes": 3,
+    "CIFAR-10S+dense, 4 classes": 4,
+    "CIFAR-10S+dense, 10 classes": 10,
+}
+"""Soft answers filled in with dense labels that keep so many classes (S1-18, S1-44)."""
+MAPPED = "CIFAR-10S+mapped"
+"""The same with dense labels turned into sparse ones by a map that is learnt (S1-61)."""
+OF_FILES = {**dict.fromkeys((DENSE, *DENSE_FILLED, MAPPED), DENSE), TYPICALITY: TYPICALITY}
+"""Label sets that somebody's files bring, by the file that each needs."""
+LABEL_SETS = (HARD, IN_FILLED, PEOPLE_H, *EPSILON, MODES, MODES_S, PEOPLE_S, *OF_FILES)
 
 SIMULATED_SOFT, SIMULATED_MAJORITY = "simulated soft", "simulated majority"
 """Soft labels of 7,000 images, those of CIFAR-10S for 1,000 and of simulated people for 6,000; and
@@ -89,6 +117,15 @@ their modes."""
 JPEG_COPY = (
     "The official archive of CIFAR-10 is not here: mixes of the JPEG copy are nearly, not exactly, "
     "what people saw."
+)
+
+NO_GLOVE = (
+    "GloVe (dataset 'glove') is not in the folder of datasets: which classes are similar is what "
+    "people confuse in CIFAR-10H. Get it, or name a file of word vectors: --set own.vectors=FILE."
+)
+OWN_CORRUPTIONS = (
+    "CIFAR-10-C (dataset 'cifar10c') is not in the folder of datasets: images are corrupted by our "
+    "own versions of its corruptions."
 )
 
 THESIS, LATER = "thesis", "later"
@@ -128,23 +165,32 @@ def load_cifar10s(study: Study, folder: Path | None) -> StudyData:
     recipes |= {name: recipe for name, recipe in VARIETIES.items() if name in named}
     recipes |= {name: name for name in named if name in RECIPES}
     semantic = any("distances" in RECIPES[recipe].takes for recipe in recipes.values())
-    crowds = read_as(answers, recipes, confusion_distances(votes) if semantic else None)
+    similar = _similarity(study, votes, folder) if semantic else _Similarity(None)
+    crowds = read_as(answers, recipes, similar.distances)
+    far, _, missing = _further_images(study.collection, folder)
     tested = {name for test in study.tests for name in test.against}
     soft = crowds[PEOPLE_S].mean()
     return StudyData(
         study,
-        Examples(pictures.items, pictures.images),
+        _together(Examples(pictures.items, pictures.images), far),
         labels={
             ORIGINAL: pictures.original().take(votes.items),
             PEOPLE_H: votes,
             PEOPLE_S: soft,
             **{name: crowd.mean() for name, crowd in crowds.items() if name in tested - {PEOPLE_S}},
+            **{name: one.labels for name, one in far.items()},
         },
         crowds=crowds,
+        recipes=recipes,
         judgments=answers,
         pictures=pictures,
         pool=POOL,
-        parts={**_published_parts(folder), "elicited": soft.items},
+        parts={
+            **_published_parts(folder),
+            "elicited": soft.items,
+            **{name: one.labels.items for name, one in far.items()},
+        },
+        missing=(*similar.missing, *missing),
     )
 
 
@@ -156,15 +202,13 @@ def load_cifar10h(study: Study, folder: Path | None) -> StudyData:
     pictures = _test_images(folder)
     original = pictures.original()
     far, before, missing = _further_images(study.collection, folder)
-    images = [pictures.images, *(np.asarray(one.examples.images, np.uint8) for one in far.values())]
-    items = [*pictures.items, *(item for one in far.values() for item in one.labels.items)]
     return StudyData(
         study,
-        Examples(tuple(items), np.concatenate(images)),
+        _together(Examples(pictures.items, pictures.images), far),
         labels={
             PEOPLE_H: _vote_shares(folder).take(original.items),
             ORIGINAL: original,
-            **({TRAINED_ON: original} if TRAINED_ON in study.label_names else {}),
+            **{name: original for name in (TRAINED_ON, EVERY_IMAGE) if name in study.label_names},
             **_beliefs_of_networks(study, folder, original),
             **{name: one.labels for name, one in far.items()},
         },
@@ -181,12 +225,40 @@ def load_label_sets(study: Study, folder: Path | None) -> StudyData:
     answers = _soft_answers(needed_folder(folder, "CIFAR-10S"))
     soft = build(answers, VARIETIES[PEOPLE_S]).crowd.mean()
     made = label_sets(known.original, known.labels[PEOPLE_H], soft)
+    given = {
+        name: read_own_set(study.own.sets[name], known.original)
+        for name in (DENSE, TYPICALITY)
+        if name in study.own.sets
+    }
+    wanted = study.label_names - made.keys()
+    made |= given | (filled_sets(given[DENSE], soft, wanted) if DENSE in given else {})
+    for arm in study.arms:
+        if arm.labels in OF_FILES and arm.labels not in made:
+            file = OF_FILES[arm.labels]
+            raise DataError(
+                f"The arm {arm.name!r} needs {file}, which was never published: give its file as "
+                f"own.sets.{file}=FILE, or leave the arm out."
+            )
     named = {name: made[name] for name in made if name in study.label_names}
     return replace(known, labels={**known.labels, **named})
 
 
+def filled_sets(dense: LabelSet, soft: LabelSet, wanted: Collection[str]) -> dict[str, LabelSet]:
+    """Those of ``DENSE_FILLED`` and ``MAPPED`` that are wanted: soft answers about some items, and
+    dense labels of all, thinned or mapped, for the others (S1-18, S1-61)."""
+    from sfumato.learn.soft_targets import map_labels
+
+    made = {
+        name: in_fill(soft, sparse(dense, keep))
+        for name, keep in DENSE_FILLED.items()
+        if name in wanted
+    }
+    return made | ({MAPPED: in_fill(soft, map_labels(dense, soft))} if MAPPED in wanted else {})
+
+
 def label_sets(original: LabelSet, votes: LabelSet, soft: LabelSet) -> dict[str, LabelSet]:
-    """All of ``LABEL_SETS`` from original labels, shares of votes, and soft answers about some.
+    """Whatever of ``LABEL_SETS`` needs no file of one's own: from original labels, shares of votes,
+    and soft answers about some.
 
     Smoothing by β leaves β(K - 1)/K off the top class, so that β = εK/(K - 1) (S1-16).
     """
@@ -216,23 +288,45 @@ def load_mixing(study: Study, folder: Path | None) -> StudyData:
     pictures, votes = _test_images(folder), _vote_shares(folder)
     parts = _published_parts(folder)
     labels = {ORIGINAL: pictures.original().take(votes.items), PEOPLE_H: votes}
+    missing = () if official_archive(folder) else (JPEG_COPY,)
     if {SIMULATED_SOFT, SIMULATED_MAJORITY} & study.label_names:
-        soft = _extended(_all_soft_answers(folder), votes.take(parts["train"]))
+        soft, lacking = _extended(study, votes.take(parts["train"]), folder)
+        missing = (*missing, *lacking)
         made = {SIMULATED_SOFT: soft, SIMULATED_MAJORITY: majority_labels(soft, "share")}
         labels |= {name: made[name] for name in made if name in study.label_names}
     percepts = None
     if any(arm.added or arm.curve for arm in study.arms):
         seen = read_hmix(locate("hmix", INFERRED, folder), ReadOptions())
         percepts = percepts_of(replace(seen, table=seen.table.filter(OF_THESIS)))
+    far, _, further = _further_images(study.collection, folder)
+    corrupted = _released_corruptions(study, parts["test"], folder)
+    if study.corruptions and not corrupted:
+        missing = (*missing, OWN_CORRUPTIONS)
     return StudyData(
         study,
-        Examples(pictures.items, pictures.images),
-        labels=labels,
+        _together(Examples(pictures.items, pictures.images), far),
+        labels={**labels, **{name: one.labels for name, one in far.items()}},
         pictures=pictures,
-        parts=parts,
+        parts={**parts, **{name: one.labels.items for name, one in far.items()}},
         percepts=percepts,
-        missing=() if official_archive(folder) else (JPEG_COPY,),
+        corrupted=corrupted,
+        missing=(*missing, *further),
     )
+
+
+def _released_corruptions(
+    study: Study, items: tuple[str, ...], folder: Path
+) -> "dict[str, Examples]":
+    """The tested images as CIFAR-10-C has them, by corruption; none where it is not there."""
+    from sfumato.learn.examples import Examples
+
+    if not (folder / "cifar10c").is_dir():
+        return {}
+    spoilt = {
+        name: load("cifar10c", name, folder, severity=study.strength).take(items)
+        for name in study.corruptions
+    }
+    return {name: Examples(one.items, one.images) for name, one in spoilt.items()}
 
 
 def load_hmix(study: Study, folder: Path | None) -> StudyData:
@@ -321,16 +415,47 @@ def _published_parts(folder: Path | None) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _extended(answers: Judgments, votes: LabelSet) -> LabelSet:
+def _extended(study: Study, votes: LabelSet, folder: Path) -> tuple[LabelSet, tuple[str, ...]]:
     """Averaged soft labels, of simulated people for the items that nobody was asked about (S2-37).
 
-    Simulated people are those of the thesis (B.5), as many per item as real ones answered, and the
-    same for all seeds. They see the votes of items that are learnt, no others.
+    Simulated people have the study's habits, ``published`` those of the thesis (B.5); they are as
+    many per item as real ones answered, and the same for all seeds. They see the votes of items
+    that are learnt, no others. Also says what is missing.
     """
-    settings = SimulationSettings("top-two", per_item=POOL, items="without answers")
-    made = run_simulation(settings, votes, real=answers, rng=np.random.default_rng(0)).answers
+    habits = study.simulated.habits
+    ordered = habits == "published" or study.similar_by == "word vectors"
+    similar = _similarity(study, votes, folder) if ordered else _Similarity(None)
+    settings = SimulationSettings(
+        "top-two",
+        per_item=POOL,
+        items="without answers",
+        habits=habits,
+        distances=similar.distances,
+    )
+    real = _all_soft_answers(folder)
+    made = run_simulation(settings, votes, real=real, rng=np.random.default_rng(0)).answers
     assert isinstance(made, Judgments)
-    return build(select(made), VARIETIES[PEOPLE_S]).crowd.mean().take(votes.items)
+    labels = build(select(made), VARIETIES[PEOPLE_S]).crowd.mean().take(votes.items)
+    return labels, similar.missing
+
+
+@dataclass(frozen=True, eq=False)
+class _Similarity:
+    """How far classes are apart, and what is missing to know it as the paper does."""
+
+    distances: ClassDistances | None
+    missing: tuple[str, ...] = ()
+
+
+def _similarity(study: Study, votes: LabelSet, folder: Path) -> _Similarity:
+    """By word vectors (S2-20, S2-82), or by what people confuse in CIFAR-10H."""
+    named = Path(study.own.vectors) if study.own.vectors else None
+    if study.similar_by == "confusions" and named is None:
+        return _Similarity(confusion_distances(votes))
+    path = named or folder / DATASETS["glove"].files[0].path
+    if named is None and not path.is_file():
+        return _Similarity(confusion_distances(votes), (NO_GLOVE,))
+    return _Similarity(vector_distances(path, votes.classes))
 
 
 def _beliefs_of_networks(study: Study, folder: Path, original: LabelSet) -> dict[str, LabelSet]:
@@ -384,6 +509,18 @@ def _further_images(
     return found | others, pretraining, missing
 
 
+def _together(test: "Examples", far: Mapping[str, _Further]) -> "Examples":
+    """The test images, then those of the sets further away."""
+    from sfumato.learn.examples import Examples
+
+    if not far:
+        return test
+    parts = (test, *(one.examples for one in far.values()))
+    images = np.concatenate([np.asarray(one.images, np.uint8) for one in parts])
+    items = (*test.items, *(item for one in far.values() for item in one.labels.items))
+    return Examples(items, images)
+
+
 def _renamed(images: ImageSet, prefix: str) -> _Further:
     """Images under names that the test images of CIFAR-10 do not have."""
     from sfumato.learn.examples import Examples
@@ -420,29 +557,45 @@ def _other_collections(
 ) -> tuple[dict[str, _Further], tuple[str, ...]]:
     """Whichever of the wanted collections are there, and a sentence for each that is not."""
     found, missing = {}, []
-    for name, data_set in ((V6, "cifar10.1"), (V4, "cifar10.1"), (CINIC, "cinic10")):
-        dataset = DATASETS[data_set]
+    for name, (dataset, parts) in _collections(collection).items():
         if name not in collection.sets:
             continue
-        if all((folder / file.path).exists() for file in dataset.files):
-            found[name] = _sampled(_load_collection(name, folder), collection.most, name)
+        subset = "imagenet" if name == CINIC else None
+        if DATASETS[dataset].presence(folder) == "all":
+            images = {part: load(dataset, part, folder, subset=subset) for part in parts}
+            found[name] = _sampled(_joined(images), collection.most, name)
         else:
+            made = DATASETS[dataset].made
+            remedy = f"Its files go into {dataset}: {made}" if made else f"Get {dataset!r} first."
             missing.append(
-                f"{name} (dataset {dataset.name!r}) is not in the folder of datasets, so nothing "
-                "is tested on it."
+                f"{name} is not in the folder of datasets, so nothing is tested on it. {remedy}"
             )
-    if IMAGENET_FAR in collection.sets:
-        missing.append(
-            f"{IMAGENET_FAR} is not published as files and needs ImageNet itself, so nothing is "
-            "tested on it; sfumato.data.remap builds such a set."
-        )
     return found, tuple(missing)
 
 
-def _load_collection(name: str, folder: Path) -> ImageSet:
-    if name == CINIC:
-        return load("cinic10", "test", folder, subset="imagenet")
-    return load("cifar10.1", "v6" if name == V6 else "v4", folder)
+def _collections(collection: FurtherSets) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The dataset of each collection, and the parts of it that are tested on."""
+    return {
+        V6: ("cifar10.1", ("v6",)),
+        V4: ("cifar10.1", ("v4",)),
+        CINIC: ("cinic10", collection.cinic10),
+        IMAGENET_FAR: ("imagenet-far", ("all",)),
+    }
+
+
+def _joined(parts: Mapping[str, ImageSet]) -> ImageSet:
+    """All parts as one; an item is named with its part where there are several."""
+    first, *others = parts.values()
+    if not others:
+        return first
+    return replace(
+        first,
+        items=tuple(f"{part}/{item}" for part, images in parts.items() for item in images.items),
+        images=np.concatenate([images.images for images in parts.values()]),
+        labels=np.concatenate([images.labels for images in parts.values()]),
+        split=tuple(split for images in parts.values() for split in images.split),
+        provenance=tuple(step for images in parts.values() for step in images.provenance),
+    )
 
 
 def _sampled(images: ImageSet, most: int | None, name: str) -> _Further:

@@ -22,7 +22,8 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import StringIO
@@ -272,8 +273,13 @@ class ClaimEstimate:
     value: End
     low: End
     high: End
+    items: int
     ratio: tuple[float, float, float] | None
     """Our effect over the printed one, both as shares of what there was to mend, with its ends."""
+    excess: float | None
+    """What our hard arm loses above the floor, as a share of what the paper's does."""
+    overlaps: bool | None
+    """Whether our interval and the paper's own have a number in common; None without both."""
     verdict: Verdict
     decides: bool
     """Whether it counts; other parts, and all parts together, are only shown."""
@@ -286,6 +292,23 @@ class JudgedClaim:
     claim: Claim
     found: tuple[ClaimEstimate, ...]
     verdict: Verdict
+    left_out: Mapping[int, Verdict] = field(default_factory=dict)
+    """How it comes out without each seed, where that was looked at."""
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """The seeds without which it comes out otherwise."""
+        return tuple(seed for seed, verdict in self.left_out.items() if verdict != self.verdict)
+
+    @property
+    def deciding(self) -> tuple[ClaimEstimate, ...]:
+        """What counts; where nothing does, what is shown."""
+        return tuple(one for one in self.found if one.decides) or self.found
+
+    @property
+    def weakest(self) -> ClaimEstimate | None:
+        """The first of the estimates that the verdict is by."""
+        return next((one for one in self.deciding if one.verdict == self.verdict), None)
 
     @property
     def answer(self) -> str:
@@ -314,14 +337,8 @@ class JudgedClaim:
         return {"id": told.pop("id"), "study": study, **told, "verdict": self.verdict}
 
 
-def read_claims(study: str, folder: Traversable | None = None) -> list[Claim]:
-    """The claims that a study is held against, from all files of the folder; none for many.
-
-    >>> [claim.claimed for claim in read_claims("hmix")][:3]
-    ['within', 'within', 'above']
-    >>> read_claims("digits")
-    []
-    """
+def every_claim(folder: Traversable | None = None) -> list[Claim]:
+    """The claims of all files of the folder; an id twice is an error."""
     folder = files("sfumato.studies") / "claims" if folder is None else folder
     claims: dict[str, Claim] = {}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
@@ -331,14 +348,72 @@ def read_claims(study: str, folder: Traversable | None = None) -> list[Claim]:
             if claim.id in claims:
                 raise DataError(f"{path.name} has a second claim with the id {claim.id!r}.")
             claims[claim.id] = claim
-    return [claim for claim in claims.values() if study in claim.studies]
+    return list(claims.values())
 
 
-def judge(claims: Iterable[Claim], estimates: pl.DataFrame) -> list[JudgedClaim]:
+def read_claims(study: str, folder: Traversable | None = None) -> list[Claim]:
+    """The claims that a study is held against, from all files of the folder; none for many.
+
+    >>> [claim.claimed for claim in read_claims("hmix")][:3]
+    ['within', 'within', 'above']
+    >>> read_claims("digits")
+    []
+    """
+    return [claim for claim in every_claim(folder) if study in claim.studies]
+
+
+def judge(
+    claims: Iterable[Claim], estimates: pl.DataFrame, left_out: pl.DataFrame | None = None
+) -> list[JudgedClaim]:
     """How each claim comes out by the estimates of one run.
 
-    A claim without a matching estimate is *not testable here*.
+    A claim without a matching estimate is *not testable here*. ``left_out`` has the same columns
+    and the seed that each row is without: claims are judged again by the rows of every such seed.
     """
+    claims = list(claims)
+    judged = _judge_all(claims, estimates)
+    if left_out is None or not len(left_out):
+        return judged
+    again = {
+        seed: _judge_all(claims, rows)
+        for (seed,), rows in left_out.sort(LEFT_OUT).group_by(LEFT_OUT, maintain_order=True)
+    }
+    return [
+        replace(one, left_out={int(seed): found[at].verdict for seed, found in again.items()})
+        if one.found
+        else one
+        for at, one in enumerate(judged)
+    ]
+
+
+LEFT_OUT = "left_out"
+"""The column that says which seed a row is without."""
+
+
+def looked_at(claims: Iterable[Claim], estimates: pl.DataFrame) -> pl.DataFrame:
+    """The rows that any of the claims is judged by: estimates, yardsticks and floors."""
+    claims = list(claims)
+    wanted: set[tuple[Any, ...]] = set()
+    for one in claims:
+        for arms in ((one.arm, one.second), (one.second, one.arm), (one.yardstick, "")):
+            wanted.add((one.metric, *arms, one.attack, one.bound, one.step))
+    columns = ("metric", "arm", "second", "attack", "bound", "step")
+    schema = {name: estimates.schema[name] for name in columns}
+    rows = pl.DataFrame(list(wanted), schema=schema, orient="row")
+    mine = estimates.join(rows, on=columns, how="semi", nulls_equal=True, maintain_order="left")
+    for name in STATED:
+        values = {getattr(one, name) for one in claims}
+        if "" not in values:  # otherwise every one counts
+            mine = mine.filter(pl.col(name).is_in(values))
+    floors = estimates.filter(pl.col("metric") == FLOOR) if claims else estimates.clear()
+    return pl.concat([mine, floors])
+
+
+FLOOR = "entropy_floor"
+"""What cross-entropy cannot be below."""
+
+
+def _judge_all(claims: Iterable[Claim], estimates: pl.DataFrame) -> list[JudgedClaim]:
     lacking = [name for name in ("study", *NEEDED) if name not in estimates.columns]
     if lacking:
         raise DataError(f"The table of estimates has no column {', '.join(lacking)}.")
@@ -352,18 +427,20 @@ def judge(claims: Iterable[Claim], estimates: pl.DataFrame) -> list[JudgedClaim]
     return [_judged(claim, table) for claim in claims]
 
 
-def found_text(one: JudgedClaim) -> str:
-    """What was found, with intervals; why there is nothing where a claim is not testable."""
+def found_text(one: JudgedClaim, shown: Sequence[ClaimEstimate] | None = None) -> str:
+    """What was found, with intervals; why there is nothing where a claim is not testable.
+
+    ``shown`` are the estimates that are told, by default all that decide.
+    """
     if not one.found:
         return one.claim.note or "nothing that decides it"
-    shown = [each for each in one.found if each.decides] or list(one.found)
     varied = [
         name
         for name in ("network", "part", "stratum")
-        if len({getattr(each, name) for each in shown}) > 1
+        if len({getattr(each, name) for each in one.deciding}) > 1
     ]
     texts = []
-    for each in shown:
+    for each in one.deciding if shown is None else shown:
         where = ", ".join(getattr(each, name) for name in varied)
         value = number(each.value) if one.claim.claimed in LEVELS else signed_number(each.value)
         text = f"{value} {interval(each.low, each.high) or '(no interval)'}"
@@ -371,9 +448,9 @@ def found_text(one: JudgedClaim) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
-def ratio_text(one: JudgedClaim) -> str:
-    """Our effect over the printed one where it decides, with its interval; none without a size."""
-    ratios = [each.ratio for each in one.found if each.decides and each.ratio is not None]
+def ratio_text(shown: Iterable[ClaimEstimate]) -> str:
+    """Our effect over the printed one, with its interval; none without a size."""
+    ratios = [each.ratio for each in shown if each.ratio is not None]
     texts = [f"{number(value)} {interval(low, high)}" for value, low, high in ratios]
     return "; ".join(dict.fromkeys(texts))
 
@@ -382,11 +459,148 @@ LEVELS: tuple[Relation, ...] = ("below", "above", "equal")
 """What is claimed of a number itself, not of a difference."""
 
 
-def read_printed(study: str) -> list[dict[str, Any]]:
-    """The numbers that a paper prints for arms of a study; they stand beside ours."""
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A number of a table of a paper, and the score of ours that it stands beside, if any."""
+
+    paper: str
+    table: str
+    row: str
+    column: str
+    printed: str
+    also: str
+    """Another place that prints the same number."""
+    studies: tuple[str, ...]
+    arm: str
+    against: str
+    stratum: str
+    attack: str
+    bound: float | None
+    metric: str
+    claims: tuple[str, ...]
+    """Claims that are about it in another form than as this score."""
+    reason: str
+    """Why no claim is about it."""
+
+    @property
+    def score(self) -> dict[str, Any]:
+        """What tells which score of a study it stands beside."""
+        return {name: getattr(self, name) for name in SCORE}
+
+
+SCORE = ("arm", "against", "stratum", "attack", "bound", "metric")
+"""What a printed number and a score of ours have in common."""
+
+
+def read_numbers() -> list[PrintedNumber]:
+    """Every number that the tables of the papers print.
+
+    A number that stands beside two scores has two rows.
+    """
     text = (files("sfumato.studies") / "printed.csv").read_text(encoding="utf-8")
-    rows = [row for row in csv.DictReader(StringIO(text)) if row["study"] == study]
-    return [{**row, "bound": float(row["bound"]) if row["bound"] else None} for row in rows]
+    found = []
+    for place, row in enumerate(csv.DictReader(StringIO(text)), start=2):
+        bound = _number(f"printed.csv, row {place}", "bound", row.pop("bound"), float)
+        several = {
+            name: tuple(filter(None, row.pop(name).split(SEPARATOR)))
+            for name in ("studies", "claims")
+        }
+        found.append(PrintedNumber(bound=bound, **several, **row))  # type: ignore[arg-type]
+    return found
+
+
+def read_printed(study: str) -> list[dict[str, Any]]:
+    """The numbers that papers print for arms of a study; they stand beside ours.
+
+    >>> [row["printed"] for row in read_printed("cifar10h-alternatives")][:2]
+    ['0.62, from 0.46 to 0.82', '0.16, from 0.09 to 0.26']
+    """
+    beside: dict[tuple[Any, ...], list[PrintedNumber]] = {}
+    for one in read_numbers():
+        if study in one.studies:
+            beside.setdefault(tuple(one.score.values()), []).append(one)
+    return [{**group[0].score, "printed": _joined(group)} for group in beside.values()]
+
+
+def _joined(numbers: Sequence[PrintedNumber]) -> str:
+    """One text for what tables print of the same score: by paper, and over its networks."""
+    papers: dict[str, dict[str, str]] = {}
+    for one in numbers:
+        papers.setdefault(one.paper, {})[f"{one.table}, {one.row}"] = one.printed
+    texts = {paper: _over_rows(list(printed.values())) for paper, printed in papers.items()}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{paper}: {text}" for paper, text in texts.items())
+
+
+def _over_rows(printed: Sequence[str]) -> str:
+    if len(set(printed)) == 1:
+        return printed[0]
+    values = [Decimal(text) for text in printed]
+    mean = (sum(values, Decimal()) / len(values)).quantize(values[0])
+    return f"{mean}, from {min(values)} to {max(values)}"
+
+
+REGIME = (
+    *("training_accuracy", "training_cross_entropy"),
+    *("accuracy", "rms_calibration", "cross_entropy"),
+)
+"""Whether a network memorised its items, and how sure it is of others."""
+
+
+def regime_table(
+    claims: Iterable[Claim],
+    printed: Iterable[Mapping[str, Any]],
+    estimates: pl.DataFrame,
+    *,
+    against: str,
+    control: str = "",
+) -> tuple[str, pl.DataFrame]:
+    """The hard arm beside the paper's, a row per network: a claim is about networks in its regime.
+
+    Also returns which arm that is: the one that most claims are measured by, else the ``control``.
+    An arm that was not trained here has no rows.
+    """
+    claims = list(claims)
+    measured = Counter(one.yardstick for one in claims if one.yardstick)
+    arm = measured.most_common(1)[0][0] if measured else control
+    mine = estimates.filter(
+        pl.col("arm") == arm,
+        pl.col("network").fill_null("") != "",
+        pl.col("metric").is_in(REGIME),
+        pl.col("stratum") == "all",
+        *(pl.col(name).fill_null("") == "" for name in ("second", "attack")),
+        (pl.col("against") == against) | pl.col("metric").str.starts_with("training"),
+    )
+    known = {
+        **{
+            one.metric: number(one.printed_yardstick)
+            for one in claims
+            if (one.yardstick, one.against, one.stratum, one.attack) == (arm, against, "all", "")
+        },
+        **{
+            row["metric"]: row["printed"]
+            for row in printed
+            if (row["arm"], row["against"], row["stratum"], row["attack"])
+            == (arm, against, "all", "")
+        },
+    }
+    ours = {
+        network: dict(reversed(rows.select("metric", "value").rows()))
+        for (network,), rows in mine.group_by("network", maintain_order=True)
+    }
+    rows = [
+        {"network": network, **{name: number(values.get(name)) for name in REGIME}}
+        for network, values in ours.items()
+    ]
+    if rows:
+        rows.append({"network": PAPER, **{name: known.get(name, "–") for name in REGIME}})
+    titles = {name: metric_words(name).title for name in REGIME}
+    return arm, pl.DataFrame(rows).rename(titles) if rows else pl.DataFrame()
+
+
+PAPER = "the paper"
+"""Whose number stands in the last row of a regime."""
 
 
 def _judged(claim: Claim, table: pl.DataFrame) -> JudgedClaim:
@@ -403,12 +617,15 @@ def _judged(claim: Claim, table: pl.DataFrame) -> JudgedClaim:
             value=row["value"],
             low=row["low"],
             high=row["high"],
+            items=row["items"] or 0,
             ratio=ratio,
-            verdict=_verdict(claim, row, ratio, matched=matched),
+            excess=excess,
+            overlaps=_overlaps(claim, row),
+            verdict=_verdict(claim, row, ratio, matched=excess is None or excess >= SAME_REGIME),
             decides=row["part"] in deciding,
         )
         for row in rows
-        for ratio, matched in [_ratio(claim, row, table)]
+        for ratio, excess in [_ratio(claim, row, table)]
     )
     return JudgedClaim(claim, found, overall(one.verdict for one in found if one.decides))
 
@@ -435,20 +652,27 @@ def _matching(claim: Claim, table: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _ratio(
     claim: Claim, row: Mapping[str, Any], table: pl.DataFrame
-) -> tuple[tuple[float, float, float] | None, bool]:
-    """Our effect and its ends over the printed one, and whether there was as much to mend."""
+) -> tuple[tuple[float, float, float] | None, float | None]:
+    """Our effect and its ends over the printed one, and how much of the paper's excess ours is."""
     ends = (row["value"], row["low"], row["high"])
     if not claim.printed_effect or not _known(*ends):
-        return None, True
-    scale, matched = 1 / claim.printed_effect, True
+        return None, None
+    scale, share = 1 / claim.printed_effect, None
     level = _yardstick(claim, row, table)
     if level is not None and claim.printed_yardstick is not None:
         floor = _floor(claim, row, table)
         ours, paper = (_excess(claim.metric, x, floor) for x in (level, claim.printed_yardstick))
-        matched = ours >= SAME_REGIME * paper
+        share = ours / paper if paper > 0 else math.inf
         scale *= paper / ours if ours > 0 else 1.0
     value, *both = (end * scale for end in ends)
-    return (value, min(both), max(both)), matched
+    return (value, min(both), max(both)), share
+
+
+def _overlaps(claim: Claim, row: Mapping[str, Any]) -> bool | None:
+    effect, error, low, high = claim.printed_effect, claim.printed_error, row["low"], row["high"]
+    if not _known(effect, error, low, high):
+        return None
+    return bool(low <= effect + error and high >= effect - error)  # type: ignore[operator]
 
 
 def _excess(metric: str, level: float, floor: float) -> float:
@@ -468,7 +692,7 @@ def _floor(claim: Claim, row: Mapping[str, Any], table: pl.DataFrame) -> float:
     """What nobody can go below: people's own entropy, for cross-entropy; otherwise zero."""
     if claim.metric != "cross_entropy":
         return 0.0
-    same = {"metric": "entropy_floor", "part": row["part"], "against": row["against"]}
+    same = {"metric": FLOOR, "part": row["part"], "against": row["against"]}
     stratum = row["stratum"] if row["stratum"] in ("unanimous", "disputed") else "all"
     return _one(table, {**same, "stratum": stratum}) or 0.0
 

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from sfumato.data.images import ImageSet
 from sfumato.errors import DataError
 from sfumato.items.items import Items
+from sfumato.judgments.comparisons import Comparisons
 from sfumato.judgments.formats import read
 from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.judgments import Judgments
 from sfumato.labels.build import RECIPES, build
 from sfumato.labels.build.distances import ClassDistances
 from sfumato.labels.labelset import CrowdLabels, LabelSet
+from sfumato.labels.make import LabelSettings, make_labels
 from sfumato.labels.mixing import Percepts
 from sfumato.learn.folds import Split
 from sfumato.learn.recipe import Mixing
@@ -46,6 +48,7 @@ from sfumato.evaluation.trials import ArmTrials, Mask, Trial, metric_rows, strat
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import align
 from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
+from sfumato.reporting.text import count
 from sfumato.scores import Estimates, source_text, with_interval
 from sfumato.stats import share_interval, student_interval
 from sfumato.studies.claims import JudgedClaim, judge, read_claims, read_printed
@@ -54,6 +57,8 @@ from sfumato.tabular import ShortRepr
 
 ORIGINAL, PEOPLE, MAJORITY = "original", "people", "majority"
 """The label set that the data came with, what people believe, and their most frequent answers."""
+ORIGINAL_DISTRIBUTION = "original distribution"
+"""What the data came with as distributions, where it came with such (S4-13)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +92,15 @@ class StudyData:
     """Label sets by the names that arms and tests use; ``original`` where there is one."""
     crowds: Mapping[str, CrowdLabels] = field(default_factory=dict)
     """Labels of single annotators, by the same names or those of recipes."""
+    recipes: Mapping[str, str] = field(default_factory=dict)
+    """By which recipe each of the crowds was read from ``judgments``."""
     soft_original: LabelSet | None = None
     """Original labels as distributions, where the data came with such: what the arm ``original``
     learns (S4-13). It is tested against their classes."""
     judgments: Judgments | None = None
     """What people said; None for data that holds labels only."""
+    ratings: Comparisons | None = None
+    """Pairs of items whose similarity people rated, where somebody has such ratings."""
     pictures: ImageSet | None = None
     """The images with their original classes, where all were judged."""
     pool: int | None = None
@@ -101,6 +110,8 @@ class StudyData:
     """Items with a role: "train", "validation", "test" as given; "elicited"; sets further away."""
     percepts: Percepts | None = None
     """What people saw in mixes of the images."""
+    corrupted: "Mapping[str, Examples]" = field(default_factory=dict)
+    """Tested images as somebody else corrupted them, by corruption; empty: they are made here."""
     pretraining: "tuple[Examples, LabelSet] | None" = None
     predictions: Mapping[str, LabelSet] = field(default_factory=dict)
     """Stored beliefs of models that were trained elsewhere."""
@@ -289,6 +300,12 @@ class TrainingRun:
         known = self.result.scores if isinstance(self.result, FinishedCell) else {}
         return dict(known.get("training", {}))
 
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What it chose on its validation part, such as a ``rate``, and the loss of each try."""
+        known = self.result.scores if isinstance(self.result, FinishedCell) else {}
+        return dict(known.get("chosen", {}))
+
     def test(self, part: str) -> TestSet:
         """The test of that name."""
         return find({test.part: test for test in self.tests}, part, what="part that was tested")
@@ -334,6 +351,20 @@ class Predictions:
         results = [*(run.result for run in self.runs), *self.cells]
         return [result for result in results if isinstance(result, FailedCell)]
 
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of all trainings, or of all worlds."""
+        return sorted(
+            {run.key.seed for run in self.runs} | {_world_seed(one) for one in self.cells}
+        )
+
+    def without(self, seed: int) -> "Predictions":
+        """The same as if a seed had not been run."""
+        return Predictions(
+            tuple(run for run in self.runs if run.key.seed != seed),
+            tuple(one for one in self.cells if _world_seed(one) != seed),
+        )
+
     def of(self, arm: str, network: str) -> dict[int, list[TrainingRun]]:
         """Finished trainings of an arm and network by seed, the folds of each in order."""
         found: dict[int, list[TrainingRun]] = {}
@@ -341,6 +372,11 @@ class Predictions:
             if (run.key.arm, run.key.network) == (arm, network):
                 found.setdefault(run.key.seed, []).append(run)
         return found
+
+
+def _world_seed(one: FinishedCell | FailedCell) -> int:
+    """The seed of a cell of worlds, which all of them have."""
+    return int(one.cell.inputs["points"][0].seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,6 +436,30 @@ def read_judgments(path: Path, format_name: str, options: ReadOptions | None = N
     return found
 
 
+def read_own_set(given: str, like: LabelSet) -> LabelSet:
+    """A label set about items of ``like`` from a file of distributions, or FORMAT=FILE judgments.
+
+    Judgments are read by the usual recipe and averaged; scores of sliders are averaged before they
+    are normalised, as those of paper 2 are (S1-14).
+    """
+    format_name, _, file = given.rpartition("=")
+    if format_name:
+        judgments = read_judgments(Path(file), format_name, ReadOptions(classes=like.classes))
+        scored = judgments.question.kind == "sliders"
+        settings = LabelSettings(average="scores" if scored else "labels")
+        found = make_labels(judgments, settings).labels
+    else:
+        found = read_labels(Path(file), classes=like.classes)
+    known = set(found.items)
+    items = tuple(item for item in like.items if item in known)
+    if not items:
+        raise DataError(
+            f"{file} has no label of any item of the data: its first item is {found.items[0]!r}, "
+            f"that of the data {like.items[0]!r}."
+        )
+    return align(like.take(items), found.take(items))[1]
+
+
 def needed_folder(folder: Path | None, what: str) -> Path:
     """The folder of datasets, or an error that says what it is needed for."""
     if folder is None:
@@ -420,6 +480,12 @@ class Timing:
     """Of its cells, one after the other."""
     work: float = 0.0
     """What those cells did: model-epochs for trainings, worlds for simulations."""
+    found: int = 0
+    """Cells that other runs had finished, where several share them; they are in no time here."""
+
+
+CELLS = "cells"
+"""The folder of a run's own finished trainings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -460,6 +526,11 @@ class RunFolder(ShortRepr):
         """How long it took so far."""
         return Timing(**self.info.get("timing", {}))
 
+    @property
+    def trainings(self) -> Path:
+        """The folder of its finished trainings, which other runs may share."""
+        return self.folder / self.info.get("trainings", CELLS)
+
     @cached_property
     def estimates(self) -> Estimates:
         """Every number with its interval."""
@@ -494,12 +565,13 @@ class RunFolder(ShortRepr):
     @cached_property
     def claims(self) -> list[JudgedClaim]:
         """What papers say about the study, and what was found."""
-        return judge(read_claims(self.study.name), self.estimates.table)
+        claims = read_claims(self.study.beside or self.study.name)
+        return judge(claims, self.estimates.table, self.tables.get("left_out"))
 
     @property
     def printed(self) -> list[dict[str, Any]]:
         """What papers print for the arms of the study."""
-        return read_printed(self.study.name)
+        return read_printed(self.study.beside or self.study.name)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -509,6 +581,22 @@ class RunFolder(ShortRepr):
     def label_set(self, name: str) -> LabelSet:
         """Labels that the run worked with, by name."""
         return read_labels(self.folder / "labels" / f"{name.replace('/', '-')}.parquet")
+
+
+def compute_text(runs: Sequence[RunFolder]) -> str:
+    """The hours of devices that runs took, by kind of device (S2-56).
+
+    Trainings that a run found finished count where they ran.
+    """
+    hours: dict[str, float] = {}
+    for run in runs:
+        device = str(run.info.get("versions", {}).get("device", "unknown device"))
+        hours[device] = hours.get(device, 0.0) + run.timing.cell_seconds / 3600
+    told = [f"{spent:,.2f} hours of {device}" for device, spent in sorted(hours.items())]
+    return (
+        f"Compute: {' and '.join(told)} in {count(len(runs), 'run')}; "
+        "each core of a CPU counts as a device."
+    )
 
 
 # From the trainings of a study to trials: what each network believes about each test.
@@ -600,6 +688,24 @@ def whole_seeds(predictions: Predictions, arm: str, venue: Venue) -> dict[int, l
     return {seed: runs for seed, runs in tested.items() if len(runs) == folds}
 
 
+def keep_best_seeds(data: StudyData, predictions: Predictions) -> Predictions:
+    """Of every network the trainings of one seed: the one of least cross-entropy (S1-41).
+
+    It is that of the first test, averaged over arms, so that arms stay paired. Where only some
+    arms have a seed it is not considered.
+    """
+    test, best = data.study.tests[0], {}
+    for network in data.study.networks:
+        venue = Venue(test.part, test.against[0], network)
+        arms = arm_trials(data, predictions, venue, ("cross_entropy",))
+        values = [arm.values["all", 0] for arm in arms.values()]
+        shared = set.intersection(*(set(one) for one in values)) if values else set()
+        if shared:
+            best[network] = min(sorted(shared), key=lambda seed: sum(one[seed] for one in values))
+    kept = tuple(run for run in predictions.runs if run.key.seed == best.get(run.key.network))
+    return replace(predictions, runs=kept)
+
+
 def _trial(
     data: StudyData,
     run: TrainingRun,
@@ -629,7 +735,9 @@ def _strata(
     """By the labels that are held against, if people agree on some items and not on others; else
     by those that the test is held against first."""
     first = next(iter(labels.values())).take(human.items)
-    own = human if against in data.labels else first  # a majority has the strata of its people
+    # a majority has the strata of its people, and so have distributions that nobody gave
+    of_people = against in data.labels and against != ORIGINAL_DISTRIBUTION
+    own = human if of_people else first
     for one in (own, first):
         agreed = strata_of(one)
         if all(mask.any() for mask in agreed.values()):

@@ -90,6 +90,7 @@ OF_WORLDS: dict[str, SectionMaker] = {
 APPENDIX: dict[str, SectionMaker] = {
     "arms": trained.arms,
     "tracking": trained.tracking,
+    "label_pairs": trained.label_pairs,
     "attacks": trained.attacks,
     "agreement": trained.agreement,
     "confidence": trained.confidence,
@@ -107,7 +108,9 @@ SECTIONS: dict[str, SectionMaker] = {
     **OF_MIXES,
     "curves": trained.curves,
     "softness": trained.softness,
+    "similarity": trained.similarity,
     "ladder": trained.ladder,
+    "grids": trained.grids,
     "scores": trained.scores,
     "people": trained.people,
     "robustness": audit.robustness,
@@ -140,7 +143,8 @@ def study_page(run: RunFolder) -> Page:
         name: find(SECTIONS, name, what="section of a report")(run)
         for name in sections_of(run.study)
     }
-    made["failed"] = _failed(run)  # whatever sections a study chooses
+    made["chosen"] = _chosen(run)  # whatever sections a study chooses
+    made["failed"] = _failed(run)
     lead, findings, compared = _first_screen(run)
     rows = row_numbers(run.estimates, [row for one in findings for row in one.rows])
     return Page(
@@ -164,6 +168,23 @@ def sections_of(study: Study) -> tuple[str, ...]:
     return study.sections or tuple(
         name for name in SECTIONS if name not in OF_MEASURE or OF_MEASURE[name] in study.measures
     )
+
+
+def _chosen(run: RunFolder) -> Section | None:
+    """The learning rates and α that networks got, where they were searched."""
+    if "chosen" not in run.tables:
+        return None
+    by = ["setting", "network", "arm"]
+    counted = run.tables["chosen"].group_by(*by, "value", maintain_order=True).agg(
+        trainings=pl.col("chosen").sum(), validation_loss=pl.col("validation_loss").mean()
+    )  # fmt: skip
+    text = (
+        "Every training tried each value and kept the network whose loss was least on a tenth of "
+        "its training items, which it did not learn and which are not in the test. An α was "
+        "searched at the rate that had been best."
+    )
+    table = Table("What was chosen, by how many training runs", counted.sort(*by, "value"))
+    return Section("Settings that were searched", text, (table,))
 
 
 def _failed(run: RunFolder) -> Section | None:

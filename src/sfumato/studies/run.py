@@ -1,7 +1,8 @@
 """Run a study end to end into one folder, and read such a folder: one writer, one reader.
 
 The folder holds ``study.toml`` (the study as resolved), ``run.json`` (versions, fingerprints, how
-long it took), ``cells/`` (one finished training or group of worlds each), ``judgments.parquet``
+long it took), ``cells/`` (one finished training or group of worlds each, unless several runs share
+a folder of them), ``judgments.parquet``
 (answers of simulated people), ``labels/``, ``predictions/``, ``models/``, ``estimates.parquet``,
 ``tables/``, ``figures/``, ``datasheet.md`` and ``report.html``. A run that was stopped continues
 where it was.
@@ -10,18 +11,20 @@ where it was.
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
+from os.path import relpath
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 
 from sfumato.data import data_folder
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoError
+from sfumato.evaluation.metrics import usual_metrics
 from sfumato.evaluation.models import Evaluation
 from sfumato.evaluation.predictions import Kind
 from sfumato.evaluation.score import Missing
@@ -50,8 +53,10 @@ from sfumato.scores import Estimates
 from sfumato.studies.audit import Audit, draw_audit, write_audit
 from sfumato.studies.audit import audit as audit_sources
 from sfumato.studies.audit_sources import AuditSettings, AuditSources
-from sfumato.studies.cell import TextExamples, pretrain
+from sfumato.studies.cell import TextExamples, image_vectors, pretrain
+from sfumato.studies.claims import LEFT_OUT, NEEDED, looked_at, read_claims
 from sfumato.studies.data import (
+    CELLS,
     Condition,
     Findings,
     Predictions,
@@ -60,11 +65,21 @@ from sfumato.studies.data import (
     Timing,
     TrainingRun,
     join_findings,
+    keep_best_seeds,
 )
 from sfumato.studies.measures import MEASURES
 from sfumato.studies.pages import SECTIONS, write_report
+from sfumato.studies.results import write_results
 from sfumato.studies.sources import load_data
-from sfumato.studies.study import Size, Study, read_study, study_settings, study_text, with_arms
+from sfumato.studies.study import (
+    Searched,
+    Size,
+    Study,
+    read_study,
+    study_settings,
+    study_text,
+    with_arms,
+)
 from sfumato.studies.trainings import examples_for, folder_name, run_trainings
 from sfumato.studies.worlds import world_cells
 
@@ -82,12 +97,15 @@ class Runner:
     progress: Callable[[Progress], None] = lambda progress: None
     stage: Callable[[str], None] = lambda name: None
     """Told what begins."""
+    trainings: Path | None = None
+    """A folder of finished trainings that several runs share; None: the run's own."""
 
-    def sweep(self, cells: Sequence[Cell], folder: Path) -> Sequence[FinishedCell | FailedCell]:
-        """Run the cells that ``folder`` does not hold yet."""
+    def sweep(self, cells: Sequence[Cell], run: RunFolder) -> Sequence[FinishedCell | FailedCell]:
+        """Run the cells that neither the run's folder nor the shared one holds yet."""
         return run_sweep(
-            cells, folder, engine=self.engine, scheduler=self.scheduler, progress=self.progress
-        )
+            cells, run.trainings, engine=self.engine, scheduler=self.scheduler,
+            progress=self.progress, earlier=(run.folder / CELLS,),
+        )  # fmt: skip
 
 
 class Run(RunFolder):
@@ -101,19 +119,23 @@ class Run(RunFolder):
 def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
     """The main job: data, cells, measures, report; whatever a study leaves empty is skipped."""
     runner = runner or Runner()
-    measures = [find(MEASURES, name, what="measure") for name in study.measures]
+    measures = {name: find(MEASURES, name, what="measure") for name in study.measures}
     for name in study.sections:
         find(SECTIONS, name, what="section of a report")  # before hours of training
     with _timed(folder, runner) as watched:
         watched.stage("Data and labels")
         loaded = load_data(study, watched.data)
-        run = _start(loaded, folder)
+        run = _start(loaded, folder, watched.trainings)
         _keep_simulated_answers(loaded, run)
         data = _with_label_files(loaded, folder)
         predictions = _run_cells(data, run, watched)
         watched.stage("Measures")
-        found = [measure(data, predictions) for measure in measures]
-        _write_findings(join_findings(found, study.name), predictions, folder)
+        if study.networks and study.seeds_kept == "best":
+            predictions = keep_best_seeds(data, predictions)
+        found = {name: measure(data, predictions) for name, measure in measures.items()}
+        watched.stage("Each seed left out")
+        left_out = Findings(tables={"left_out": leave_seeds_out(data, predictions, found)})
+        _write_findings(join_findings([*found.values(), left_out], study.name), predictions, folder)
         _write_datasheet(loaded, predictions, folder)
         watched.stage("Report")
     run = Run.open(folder)
@@ -122,16 +144,20 @@ def run_study(study: Study, folder: Path, runner: Runner | None = None) -> Run:
 
 
 def _run_cells(data: StudyData, run: Run, runner: Runner) -> Predictions:
-    folder, study = run.folder / "cells", data.study
+    study = data.study
     if study.networks:
+        if data.examples is not None and study.heads:
+            runner.stage("Vectors of the images")
+            for network in study.networks:
+                examples_for(data, network)
         runner.stage("Trainings")
-        runs = run_trainings(data, lambda cells: runner.sweep(cells, folder))
+        runs = run_trainings(data, lambda cells: runner.sweep(cells, run))
         predictions = Predictions(runs)
         _write_trainings(data, predictions, run.folder)
         return predictions
     if study.worlds is not None:
         runner.stage("Simulated worlds")
-        cells = tuple(runner.sweep(world_cells(study), folder))
+        cells = tuple(runner.sweep(world_cells(study), run))
         if not any(isinstance(cell, FinishedCell) for cell in cells):
             first = cells[0]
             assert isinstance(first, FailedCell)
@@ -140,8 +166,50 @@ def _run_cells(data: StudyData, run: Run, runner: Runner) -> Predictions:
     return Predictions()
 
 
-def _start(data: StudyData, folder: Path) -> Run:
-    """Make the folder; another study's folder is refused."""
+FEWEST_SEEDS = 3
+"""With fewer, leaving one out leaves none to tell an effect from chance by."""
+
+
+def leave_seeds_out(
+    data: StudyData, predictions: Predictions, found: Mapping[str, Findings]
+) -> pl.DataFrame:
+    """What claims are judged by, once more without each seed, which the column ``left_out`` names.
+
+    ``found`` is what each measure found with all seeds; those that claims look at are taken again,
+    by the metrics that claims name. Numbers that no seed is behind stay as they are.
+    """
+    study = data.study
+    claims = [one for one in read_claims(study.beside or study.name) if one.metric]
+    tables = {
+        name: looked_at(claims, Estimates.of(one.estimates).table) for name, one in found.items()
+    }
+    again = [name for name, table in tables.items() if table["seeds"].list.len().sum()]
+    seeds = predictions.seeds
+    if not again or len(seeds) < FEWEST_SEEDS:
+        return pl.DataFrame()
+    fixed = [table for name, table in tables.items() if name not in again]
+    narrow = _with_metrics(data, {one.metric for one in claims})
+    without = []
+    for seed in seeds:
+        fewer = predictions.without(seed)
+        rows = [row for name in again for row in MEASURES[name](narrow, fewer).estimates]
+        table = pl.concat([*fixed, looked_at(claims, Estimates.of(rows).table)])
+        without.append(table.with_columns(pl.lit(seed).alias(LEFT_OUT), study=pl.lit(study.name)))
+    return pl.concat(without).select("study", LEFT_OUT, *NEEDED)
+
+
+def _with_metrics(data: StudyData, named: Set[str]) -> StudyData:
+    """The same with no other metrics than these, where the study measures any of them."""
+    known = data.study.metrics or (usual_metrics(data.people) if data.study.networks else ())
+    kept = tuple(metric for metric in known if metric in named)
+    return replace(data, study=data.study.model_copy(update={"metrics": kept})) if kept else data
+
+
+def _start(data: StudyData, folder: Path, trainings: Path | None) -> Run:
+    """Make the folder; another study's folder is refused.
+
+    Where trainings are shared is noted, so that the run goes on there also when nobody says so.
+    """
     if (folder / "study.toml").is_file() or (folder / "study.json").is_file():
         known = Run.open(folder).study.name
         if known != data.study.name:
@@ -150,13 +218,16 @@ def _start(data: StudyData, folder: Path) -> Run:
             )
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "study.toml", study_text(data.study, folder))
-    known_time = _read_info(folder).get("timing", {})
+    before = _read_info(folder)
+    shared = before.get("trainings", CELLS) if trainings is None else relpath(trainings, folder)
     info = {
         "versions": _versions(),
         "simulated": data.simulated or data.study.worlds is not None,
         "fingerprint": study_fingerprint(data),
         "missing": list(data.missing),
-        "timing": known_time,
+        "corrupted elsewhere": bool(data.corrupted),
+        "trainings": shared,
+        "timing": before.get("timing", {}),
     }
     _write_info(folder, info)
     return Run.open(folder)
@@ -252,6 +323,7 @@ def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
     key, target, size = run.key, run.target, data.study.own.size
     shown = _shown(data, run)
     recipe = asdict(data.study.recipe_of(key.network, key.seed))
+    recipe["learning_rate"] = run.chosen.get("rate", recipe["learning_rate"])
     settings = plain_settings({**recipe, "presentation": target.presentation})
     about = {**settings, "study": data.study.name, "arm": key.arm, "fold": key.fold}
     Model(
@@ -276,11 +348,14 @@ def _write_model(data: StudyData, run: TrainingRun, folder: Path) -> None:
 
 def _shown(data: StudyData, run: TrainingRun) -> Items:
     """An item as the network of a training saw it."""
-    examples = examples_for(data, run.key.network)
+    examples = data.examples or examples_for(data, run.key.network)
     if isinstance(examples, TextExamples):
         return examples.vectors(run.split.train, run.split.train[:1])
     assert examples is not None
-    return Items(examples.items[:1], examples.images[:1], "images")
+    first, head = examples.take(examples.items[:1]), data.study.heads.get(run.key.network)
+    if head is not None:
+        return image_vectors(first, head.encoder)
+    return Items(first.items, first.images, "images")
 
 
 def _kept_epoch(run: TrainingRun, weights: str) -> int:
@@ -295,6 +370,8 @@ def _write_findings(found: Findings, predictions: Predictions, folder: Path) -> 
     if predictions.failed:
         rows = [{"cell": one.cell.name, "reason": one.reason} for one in predictions.failed]
         tables["failed"] = pl.DataFrame(rows)
+    if any(run.chosen for run in predictions.runs):
+        tables["chosen"] = chosen_settings(predictions)
     place = folder / "tables"
     place.mkdir(exist_ok=True)
     for old in place.glob("*.parquet"):
@@ -308,6 +385,18 @@ def _write_findings(found: Findings, predictions: Predictions, folder: Path) -> 
             items=np.array(list(found.pictures), dtype=np.str_),
             images=np.array(list(found.pictures.values()), dtype=np.uint8),
         )
+
+
+def chosen_settings(predictions: Predictions) -> pl.DataFrame:
+    """What every training chose on its validation part, one row per value that it tried."""
+    rows = [
+        {**asdict(run.key), "setting": what, "value": tried[what],
+         "validation_loss": tried["validation_loss"], "chosen": tried[what] == run.chosen[what]}
+        for run in predictions.runs
+        for what in get_args(Searched)
+        for tried in run.chosen.get(f"{what}s", [])
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
 
 
 def _write_datasheet(data: StudyData, predictions: Predictions, folder: Path) -> None:
@@ -335,7 +424,7 @@ def _timed(folder: Path, runner: Runner) -> Iterator[Runner]:
     """The runner, whose time is added to what earlier sittings in the folder took.
 
     It is noted after every cell, so that a run that is killed has been counted. A run that found
-    everything finished adds nothing.
+    everything finished adds nothing, unless it is the first in its folder.
     """
     before, started = Timing(**_read_info(folder).get("timing", {})), time.monotonic()
     idle = False
@@ -346,6 +435,7 @@ def _timed(folder: Path, runner: Runner) -> Iterator[Runner]:
             round(before.seconds + time.monotonic() - started, 1),
             round(before.cell_seconds + sum(one.cell_seconds for one in sweeps), 1),
             before.work + sum(one.work for one in sweeps),
+            before.found if before.seconds else sum(one.found for one in sweeps),
         )
         _write_info(folder, {**_read_info(folder), "timing": asdict(now)})
 
@@ -361,7 +451,7 @@ def _timed(folder: Path, runner: Runner) -> Iterator[Runner]:
         runner.progress(state)
 
     yield replace(runner, progress=watch)
-    if not idle:
+    if not idle or not before.seconds:
         note()
 
 
@@ -421,6 +511,9 @@ def choose_study(
         chosen = study
     else:
         chosen = read_study(str(study), size, changes=changes)
+        if epochs is not None and chosen.dynamics is not None:
+            both = changes | {"dynamics.epochs": epochs}
+            chosen = read_study(str(study), size, changes=both)
     if not chosen.networks and not chosen.worlds and seeds is not None:
         raise DataError(f"The study {chosen.name!r} trains nothing, so it has no seeds to count.")
     return chosen if arms is None else with_arms(chosen, tuple(arms))
@@ -449,6 +542,31 @@ def run(
     )  # fmt: skip
     target = Path(folder) if folder is not None else Path("runs") / chosen.name
     return run_study(chosen, target, runner or Runner(data_folder()))
+
+
+Watch = Callable[[Study], AbstractContextManager[Callable[[Progress], None]]]
+"""Somebody who is told how far the trainings of a study are."""
+
+
+def run_paper(
+    studies: Sequence[Study], folder: Path, results: Path, runner: Runner, watch: Watch
+) -> dict[str, str]:
+    """Run studies one after the other, each into a folder of ``folder``; results after each.
+
+    They share one folder of trainings. A study that cannot run does not stop the others; returned
+    is why it could not, by its name. What was stopped goes on where it was.
+    """
+    shared = replace(runner, trainings=runner.trainings or folder / "trainings")
+    failed = {}
+    for study in studies:
+        runner.stage(f"{study.name}: {study.title}")
+        try:
+            with watch(study) as progress:
+                run_study(study, folder / study.name, replace(shared, progress=progress))
+            write_results([folder / study.name], results)
+        except SfumatoError as error:
+            failed[study.name] = str(error)
+    return failed
 
 
 def audit(

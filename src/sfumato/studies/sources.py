@@ -28,11 +28,13 @@ from sfumato.labels.build.distances import ClassDistances, choose_distances
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate import simulate
-from sfumato.labels.soft_digits import read_soft_digits
+from sfumato.labels.soft_digits import WEIGHTINGS, read_soft_digits
 from sfumato.learn.examples import Examples
 from sfumato.names import find
+from sfumato.planning.pilot import to_ratings
 from sfumato.provenance import Step
 from sfumato.studies.cifar_sources import (
+    EVERY_IMAGE,
     FAR_SETS,
     LABEL_SETS,
     PEOPLE_H,
@@ -50,13 +52,16 @@ from sfumato.studies.cifar_sources import (
 from sfumato.studies.data import (
     MAJORITY,
     ORIGINAL,
+    ORIGINAL_DISTRIBUTION,
     PEOPLE,
     StudyData,
     needed_folder,
     read_as,
     read_judgments,
+    read_own_set,
 )
 from sfumato.studies.judge_sources import load_judged_sets
+from sfumato.studies.measures.doubt import UNCERTAINTY, UNSURE, entropies_beside
 from sfumato.studies.study import Own, Study, own_options
 from sfumato.studies.text_sources import SYNTHETIC, load_chaosnli, load_lewidi, load_own_texts
 from sfumato.studies.trainings import ADDED, CURVES, LABELS, MIXES, PERSONS
@@ -84,12 +89,25 @@ def load_data(study: Study, folder: Path | None) -> StudyData:
     """
     source = find(SOURCES, study.data, what="data source of studies")
     _check_names(study, source)
-    return source.load(study, folder)
+    data = source.load(study, folder)
+    return _with_own_sets(data) if study.own.sets or study.own.ratings else data
+
+
+def _with_own_sets(data: StudyData) -> StudyData:
+    """The data with the label sets and rated pairs that its study gives as files."""
+    own, like = data.study.own, next(iter(data.labels.values()), None)
+    if like is None:
+        raise DataError(f"The data {data.study.data!r} has no labels for others to stand beside.")
+    given = {
+        name: read_own_set(file, like) for name, file in own.sets.items() if name not in data.labels
+    }
+    ratings = to_ratings(own.ratings) if own.ratings else None
+    return replace(data, labels={**data.labels, **given}, ratings=ratings)
 
 
 def _check_names(study: Study, source: Source) -> None:
     recipes = RECIPES if source.judged else {}
-    sets = dict.fromkeys((*source.labels, *recipes))
+    sets = dict.fromkeys((*source.labels, *recipes, *study.own.sets))
     learnable = {**sets, **dict.fromkeys((*LABELS, *PERSONS))}
     for arm in study.arms:
         find(learnable, arm.labels, what=f"label set or arm for the data {study.data!r}")
@@ -137,6 +155,7 @@ def _judged(
             **{name: means[name].take(items) for name in means if name in tested - {PEOPLE}},
         },
         crowds=crowds,
+        recipes=recipes,
         judgments=judgments,
         pictures=pictures,
     )
@@ -186,7 +205,7 @@ def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyDa
     """The digits of one source, with the labels and parts that are published (S4-55)."""
     path = locate("soft-digits", "soft-digits.parquet", needed_folder(folder, "soft-digits"))
     known = read_soft_digits(path)
-    made = {"yes-unsure-weighted": known.weighted, "yes-unsure-equal": known.equal}
+    made = dict(zip(WEIGHTINGS, (known.weighted, known.equal), strict=True))
     if study.recipe not in made:
         raise DataError(
             f"soft-digits holds labels by {' and '.join(made)}, not by {study.recipe!r}, and no "
@@ -200,7 +219,13 @@ def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyDa
     people = made[study.recipe].take(items)
     place = {item: row for row, item in enumerate(known.weighted.items)}
     rows = [place[item] for item in items]
-    told = {"mean uncertainty": known.uncertainty, "unsure proportion": known.unsure}
+    told = {UNCERTAINTY: known.uncertainty, UNSURE: known.unsure}
+    if known.response is not None:
+        told["response time"] = known.response
+    signals = {
+        name: values[rows] for name, values in told.items() if np.isfinite(values[rows]).any()
+    }
+    distributions = _over(read_original_labels(path).take(items), people.classes)
     parts = _given_parts(pictures)
     return StudyData(
         study,
@@ -208,13 +233,12 @@ def _load_soft_digits(source: str, study: Study, folder: Path | None) -> StudyDa
         labels={
             PEOPLE: people,
             ORIGINAL: _over(pictures.original(), people.classes),
+            ORIGINAL_DISTRIBUTION: distributions,
             **{name: made[name].take(items) for name in made if name in study.label_names},
         },
-        soft_original=_over(read_original_labels(path).take(items), people.classes),
+        soft_original=distributions,
         pictures=pictures,
-        signals={
-            name: values[rows] for name, values in told.items() if np.isfinite(values[rows]).any()
-        },
+        signals=signals | entropies_beside(people, made),
         parts=parts if len(parts) == len(set(PARTS.values())) else {},
     )
 
@@ -258,7 +282,7 @@ def _load_own(study: Study, folder: Path | None) -> StudyData:
     if given.texts:
         judgments = _own_judgments(study)
         data = load_own_texts(study, judgments, _own_distances(study, judgments))
-        return replace(data, soft_original=_own_original(given, data.labels[PEOPLE]))
+        return _with_original(data)
     for name in ("images", "table", "judgments"):
         if not getattr(given, name):
             raise DataError(f"The study {study.name!r} needs `{name}` in its table [own].")
@@ -271,11 +295,8 @@ def _load_own(study: Study, folder: Path | None) -> StudyData:
     judgments = _own_judgments(study)
     data = _judged(study, pictures, judgments, _own_distances(study, judgments))
     assert data.pictures is not None
-    return replace(
-        data,
-        soft_original=_own_original(given, data.labels[PEOPLE]),
-        parts=_own_parts(given, data.pictures) if study.split.kind == "given" else {},
-    )
+    parts = _own_parts(given, data.pictures) if study.split.kind == "given" else {}
+    return replace(_with_original(data), parts=parts)
 
 
 def _own_judgments(study: Study) -> Judgments:
@@ -319,14 +340,17 @@ def _own_distances(study: Study, judgments: Judgments) -> ClassDistances | None:
     return choose_distances(judgments.question.classes, vectors=Path(study.own.vectors))
 
 
-def _own_original(given: Own, people: LabelSet) -> LabelSet | None:
-    if not given.original:
-        return None
-    path = Path(given.original)
+def _with_original(data: StudyData) -> StudyData:
+    """The data with the original distributions of a file, where one is named (S4-13)."""
+    if not data.study.own.original:
+        return data
+    path, people = Path(data.study.own.original), data.labels[PEOPLE]
     try:
-        return _over(read_labels(path).take(people.items), people.classes)
+        found = _over(read_labels(path).take(people.items), people.classes)
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from None
+    labels = {**data.labels, ORIGINAL_DISTRIBUTION: found}
+    return replace(data, soft_original=found, labels=labels)
 
 
 def _own_parts(given: Own, pictures: ImageSet) -> Mapping[str, tuple[str, ...]]:
@@ -350,7 +374,12 @@ def _load_nothing(study: Study, folder: Path | None) -> StudyData:
 
 
 SOURCES: dict[str, Source] = {
-    "own": Source("files of one's own, named in [own]", _load_own, judged=True),
+    "own": Source(
+        "files of one's own, named in [own]",
+        _load_own,
+        (PEOPLE, ORIGINAL, ORIGINAL_DISTRIBUTION),
+        judged=True,
+    ),
     "digits": Source(
         "handwritten digits that scikit-learn brings along, simulated people",
         _load_digits,
@@ -362,24 +391,24 @@ SOURCES: dict[str, Source] = {
     "soft-digits": Source(
         "digits of MNIST from easy to ambiguous, judged by six people each (paper 5)",
         partial(_load_soft_digits, "mnist"),
-        (PEOPLE, ORIGINAL, "yes-unsure-weighted", "yes-unsure-equal"),
+        (PEOPLE, ORIGINAL, ORIGINAL_DISTRIBUTION, *WEIGHTINGS),
     ),
     "soft-digits-synthetic": Source(
         "synthetic ambiguous digits, judged by six people each (paper 5)",
         partial(_load_soft_digits, "mukhoti"),
-        (PEOPLE, ORIGINAL, "yes-unsure-weighted", "yes-unsure-equal"),
+        (PEOPLE, ORIGINAL, ORIGINAL_DISTRIBUTION, *WEIGHTINGS),
     ),
     "mnist": Source("MNIST, without people", _load_mnist, (ORIGINAL,)),
     "cifar10s": Source(
         "CIFAR-10 test images with votes, 1,000 of them with soft answers (papers 3 and 4)",
         load_cifar10s,
-        (ORIGINAL, PEOPLE_H, *VARIETIES),
+        (ORIGINAL, PEOPLE_H, *VARIETIES, *FAR_SETS),
         judged=True,
     ),
     "cifar10h": Source(
         "CIFAR-10 test images with about 51 votes each, and images further away (paper 1)",
         load_cifar10h,
-        (PEOPLE_H, ORIGINAL, TRAINED_ON, "distilled", "ensemble", *FAR_SETS),
+        (PEOPLE_H, ORIGINAL, TRAINED_ON, EVERY_IMAGE, "distilled", "ensemble", *FAR_SETS),
     ),
     "label-sets": Source(
         "the same images with label sets of several kinds (paper 2)",
@@ -389,7 +418,7 @@ SOURCES: dict[str, Source] = {
     "mixing": Source(
         "CIFAR-10 test images and what people saw in mixes of them (thesis, chapters 4, 5, C)",
         load_mixing,
-        (PEOPLE_H, ORIGINAL, SIMULATED_SOFT, SIMULATED_MAJORITY),
+        (PEOPLE_H, ORIGINAL, SIMULATED_SOFT, SIMULATED_MAJORITY, *FAR_SETS),
     ),
     "lewidi-2023": Source(
         "tweets and dialogues judged by three to eight people (LeWiDi 2023)",

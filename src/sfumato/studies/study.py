@@ -2,14 +2,15 @@
 
 The studies that come with Sfumato are the files in ``specs/``; a study of one's own is a file of
 the same kind and can do all that they do. A file may say ``extends = "NAME"`` (a shipped study or
-base, or a file beside it) and holds values only: whatever needs an ``if`` is an arm (``arms``), a
-measure (``measures``) or a loader (``data``). The tables ``[cpu]``, ``[lab]`` and ``[paper]``
-hold what differs by size.
+base, or a file beside it; of a list the later ones come on top) and holds values only: whatever
+needs an ``if`` is an arm (``arms``), a measure (``measures``) or a loader (``data``). The tables
+``[cpu]``, ``[lab]`` and ``[paper]`` hold what differs by size; ``extends = "paper"`` in one of them
+begins with another.
 """
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from itertools import product
@@ -31,6 +32,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PositiveFloat,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -43,8 +45,9 @@ from sfumato.judgments.formats.reading import ReadOptions
 from sfumato.judgments.quality import RULES
 from sfumato.labels.build import RECIPES
 from sfumato.labels.simulate import SIMULATORS
+from sfumato.labels.simulate.top_two import HabitsName
 from sfumato.learn.networks import NETWORKS
-from sfumato.learn.recipe import Recipe, published_recipe
+from sfumato.learn.recipe import ALPHAS, RATES, Optimizer, Recipe, Schedule, published_recipe
 from sfumato.names import find
 from sfumato.planning.grid import (
     CURVE_SIZES,
@@ -55,6 +58,7 @@ from sfumato.planning.grid import (
     MAP_SIZES,
     default_points,
 )
+from sfumato.planning.worlds import CODES, PCA
 from sfumato.tabular import ShortRepr
 
 if TYPE_CHECKING:
@@ -75,6 +79,10 @@ class StudySettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+GRID_SIGNS = {"gamma": "γ", "beta": "β", "alpha": "α", "kappa": "κ"}
+"""Numbers of an arm that grids are searched over, and their signs in its name."""
+
+
 class Arm(StudySettings):
     """What networks learn from, as fields; its name is made from them.
 
@@ -82,8 +90,10 @@ class Arm(StudySettings):
     ('T2 clamp M=2', "hard N'=250")
     >>> Arm(labels="CIFAR-10H", people=6, majority=True).name
     'CIFAR-10H M=6 majority'
-    >>> Arm(labels="soft", mix="mixup").name
-    'mixup, soft'
+    >>> Arm(labels="soft", mix="mixup").name, Arm(labels="soft", temperature=0.5).name
+    ('mixup, soft', 'soft T=0.5')
+    >>> Arm(labels="T2 clamp", gamma=0.2).name, Arm(mix="Ent-WC", alpha=0.4, kappa=0.5).name
+    ('T2 clamp γ=0.2', 'Ent-WC α=0.4 κ=0.5')
     """
 
     labels: str = "original"
@@ -95,6 +105,8 @@ class Arm(StudySettings):
     """Their most frequent answer as a hard label."""
     shown: Presentation = "fixed"
     """The same distribution at each presentation, a label drawn from it, or one annotator's."""
+    temperature: PositiveFloat | None = None
+    """Each label raised to the power 1/T and renormalised (S0-13): sharper below 1, else softer."""
     items: Whole | None = None
     """So many elicited items and no others."""
     per_class: Whole | None = None
@@ -107,22 +119,64 @@ class Arm(StudySettings):
     """How the labels of mixes are bent: a name of ``arms.CURVES``."""
     use: Literal["learnt", "as pretrained"] = "learnt"
     """Whether a network learns the labels, or is tested as pretraining left it."""
+    gamma: float | None = None
+    """What a recipe keeps back for classes that were not ruled out (S2-18); None: its own."""
+    beta: float | None = Field(default=None, ge=0, le=1)
+    """Label smoothing on top of the labels (S2-25, S2-26)."""
+    alpha: float | None = None
+    """Of Beta(α, α) that ``mix`` draws coefficients from; None: as published."""
+    kappa: float | None = None
+    """The least weight of the clamped loss of ``mix``; None: as published (S2-63)."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Arm":
+        for name in ("alpha", "kappa"):
+            if getattr(self, name) is not None and not self.mix:
+                raise ValueError(f"{name} says how batches are mixed; the arm needs a mix")
+        made = self.added or self.curve or self.use == "as pretrained"
+        for name in ("gamma", "beta"):
+            if getattr(self, name) is not None and made:
+                raise ValueError(f"{name} changes the labels of `labels`, which the arm lacks")
+        return self
+
+    @model_validator(mode="after")
+    def _softens_labels(self) -> "Arm":
+        if self.temperature is not None and (
+            self.shown == "one annotator" or self.added or self.curve
+        ):
+            raise ValueError(
+                'a temperature is for one distribution per item: not with shown = "one '
+                'annotator", added or curve'
+            )
+        return self
 
     @property
     def name(self) -> str:
         """What the arm is called in tables, claims and figures."""
+        return f"{self.family} {self.grid_values}".rstrip()
+
+    @property
+    def grid_values(self) -> str:
+        """What it has of the numbers that grids are searched over, such as ``γ=0.2``."""
+        stated = {sign: getattr(self, field) for field, sign in GRID_SIGNS.items()}
+        return " ".join(f"{sign}={v:g}" for sign, v in stated.items() if v is not None)
+
+    @property
+    def family(self) -> str:
+        """The name without what is searched over: arms of a family differ in that alone."""
         if self.use == "as pretrained":
             return "pretrained"
         if self.added:
             return self.added
         if self.curve:
             return self.curve if self.mix == "mixup" else f"{self.curve} + {self.mix}"
+        warm = "" if self.temperature is None else f" T={self.temperature:g}"
+        text = f"{self.labels}{warm}"
         if self.mix:
-            return self.mix if self.labels == "original" else f"{self.mix}, {self.labels}"
+            return self.mix if text == "original" else f"{self.mix}, {text}"
         if self.per_class is not None:
             few = f"{self.per_class:,} a class"
-            return few if self.labels == "original" else f"{self.labels}, {few}"
-        text = self.labels
+            return few if text == "original" else f"{text}, {few}"
         if self.people is not None:
             text += f" M={self.people}"
         elif self.shown != "fixed" and self.items is None:
@@ -133,7 +187,7 @@ class Arm(StudySettings):
 
 
 class Head(StudySettings):
-    """A network on the vectors of an encoder, under a name of its own; for data of texts."""
+    """A network on the vectors of an encoder of texts or images, under a name of its own."""
 
     network: str = "linear"
     encoder: str = "tf-idf"
@@ -141,16 +195,39 @@ class Head(StudySettings):
     learning_rate: float | None = None
     weight_decay: float | None = None
     epochs: Whole | None = None
+    batch_size: Whole | None = None
+    optimizer: Optimizer | None = None
+    schedule: Schedule | None = None
     """What differs from the study's training; None: nothing."""
 
 
+HEADS: dict[str, Head] = {
+    "efficientnet linear": Head(
+        network="linear", encoder="efficientnet-lite0", optimizer="adam", schedule="cosine",
+        learning_rate=1e-2, weight_decay=0.0, epochs=30, batch_size=256,
+    ),
+    "efficientnet mlp": Head(
+        network="mlp", encoder="efficientnet-lite0", optimizer="adam", schedule="cosine",
+        learning_rate=3e-2, weight_decay=0.0, epochs=30, batch_size=256,
+    ),
+}  # fmt: skip
+"""Heads on frozen features that every study of images may name among its networks; what its table
+``[heads]`` says of them comes on top.
+
+Rates were chosen by the hard arm of ``cifar10s-aggregate`` alone: the linear head knows 84 % of
+6,900 images at the end and is about as sure as it is right, the other knows all of them and is far
+too sure, as the papers' networks are; both are right about 77 % of those tested."""
+
+
 class SimulatedPeople(StudySettings):
-    """Simulated people, for data without real ones."""
+    """Simulated people, for data without real ones or about items that nobody judged."""
 
     kind: str = "top-two"
     """A name of ``labels.simulate.SIMULATORS``."""
     per_item: Whole = 6
     annotators: Whole = 60
+    habits: HabitsName = "independent"
+    """How they draw their numbers where they are fitted to real people (``mixing``)."""
 
 
 class Own(StudySettings):
@@ -182,6 +259,11 @@ class Own(StudySettings):
     """So many annotators per item at most, drawn once."""
     vectors: str = ""
     """A file of word vectors, for recipes that spread mass by similarity."""
+    sets: Mapping[str, str] = {}
+    """Label sets of any data's items by the names that arms and tests use: files of label
+    distributions, or FORMAT=FILE of judgments."""
+    ratings: str = ""
+    """A file of rated pairs of items, which similarities are held against."""
 
 
 class FurtherSets(StudySettings):
@@ -195,6 +277,8 @@ class FurtherSets(StudySettings):
     """So many of the next ones are learnt before."""
     most: Whole | None = None
     """So many of each other set at most."""
+    cinic10: tuple[Literal["train", "valid", "test"], ...] = ("test",)
+    """The parts of CINIC-10 whose images from ImageNet are tested on; all are 210,000 (S0-42)."""
 
 
 class Parts(StudySettings):
@@ -220,6 +304,36 @@ class Parts(StudySettings):
         return self
 
 
+def _listed(table: Mapping[str, tuple[float, ...]], what: str) -> BeforeValidator:
+    """Values as they are, or those that a paper searched, by name."""
+    return BeforeValidator(
+        lambda value: find(table, value, what=what) if isinstance(value, str) else value
+    )
+
+
+Searched = Literal["rate", "alpha"]
+"""A setting that a training chooses for itself: the learning rate, or the α of mixing."""
+
+
+class Search(StudySettings):
+    """What every training tries, to keep what is best on a validation part (S0-25, S0-29).
+
+    Where the split has no such part, a tenth of the training items is set aside for it.
+    """
+
+    rates: Annotated[tuple[PositiveFloat, ...], _listed(RATES, "list of rates")] = ()
+    """Learning rates, or a name of ``recipe.RATES``."""
+    alphas: Annotated[tuple[PositiveFloat, ...], _listed(ALPHAS, "list of α")] = ()
+    """Of Beta(α, α), for arms whose batches are mixed, or a name of ``recipe.ALPHAS``; searched
+    with the rate that is best for the arm's own α."""
+
+    def values(self, *, mixes: bool) -> dict[Searched, tuple[float, ...]]:
+        """What a training tries of each setting, in turn; empty where nothing is searched."""
+        alphas = self.alphas if mixes else ()
+        found: dict[Searched, tuple[float, ...]] = {"rate": self.rates, "alpha": alphas}
+        return {what: values for what, values in found.items() if values}
+
+
 class TestSpec(StudySettings):
     """Items that every network is tested on, and the labels that it is held against."""
 
@@ -227,7 +341,8 @@ class TestSpec(StudySettings):
 
     part: str = "test"
     items: str = "test"
-    """"test", "second test", "trained on" (a sample of those learnt), or a part of the data."""
+    """"test", "second test", "trained on" (a sample of those learnt), "every item" (learnt, chosen
+    on and held out together, as paper 1 attacks them), or a part of the data."""
     against: tuple[str, ...] = ("people", "original")
     """Label sets of the data; items without labels in the first are left out."""
     attacked: str = ""
@@ -270,6 +385,8 @@ class Worlds(StudySettings):
     """Numbers of items and of classes for all forms over k̂."""
     dimensions: tuple[int, ...] = DIMENSIONS
     kept: tuple[int, ...] = KEPT
+    codes: tuple[str, ...] = (PCA,)
+    """Codes of k̂ numbers that stand beside thinned labels: names of ``worlds.CODES`` (S1-62)."""
     flips: tuple[float, ...] = FLIPS
     flipped_at: tuple[int, int] = FLIPPED_AT
     """Items and classes, and dimensions, of the task in which answers are flipped."""
@@ -284,9 +401,11 @@ class Worlds(StudySettings):
         for name in type(self).model_fields:
             if not getattr(self, name):
                 raise ValueError(f"needs one of its {name} at least")
+        for name in self.codes:
+            find(dict.fromkeys(CODES), name, what="kind of code")
         default_points(
             1, map_sizes=self.map_sizes, curve_sizes=self.curve_sizes, dimensions=self.dimensions,
-            kept=self.kept, flips=self.flips, flipped_at=self.flipped_at,
+            kept=self.kept, flips=self.flips, flipped_at=self.flipped_at, codes=self.codes,
         )  # fmt: skip
         return self
 
@@ -337,43 +456,66 @@ class Study(ShortRepr, StudySettings):
     title: str
     about: str = ""
     """A sentence or two for the head of the report."""
+    beside: str | None = None
+    """The study whose claims it is held against too; its verdicts stand beside those of that one,
+    never instead."""
     size: Size | Literal["own"] = "own"
     data: str = "own"
     """A name of ``sources.SOURCES``."""
     own: Own = Own()
     simulated: SimulatedPeople = SimulatedPeople()
-    """Used by data without real people only."""
+    similar_by: Literal["confusions", "word vectors"] = "confusions"
+    """What says which classes are similar, where a recipe or simulated people have to know: what
+    people confuse, or the file ``vectors`` of [own], else the dataset ``glove``."""
     collection: FurtherSets = FurtherSets()
     recipe: str = "votes"
     """How judgments become the labels ``people``."""
     arms: tuple[Annotated[Arm, BeforeValidator(_arm)], ...] = ()
+    further: Mapping[str, tuple[Annotated[Arm, BeforeValidator(_arm)], ...]] = {}
+    """Arms that join where ``own.sets`` gives the file of the label set they stand under."""
     controls: tuple[str, ...] = ()
     """Names of arms that the report compares all others with."""
     pairs: Literal["all", "controls"] = "controls"
     """Whether differences are told between all arms, or to the controls only."""
     networks: tuple[str, ...] = ()
-    """Names of ``NETWORKS`` or of ``heads``."""
+    """Names of ``NETWORKS``, ``HEADS`` or of ``heads``."""
     heads: Mapping[str, Head] = {}
-    """Networks on vectors of an encoder, by name; others learn texts by tf-idf."""
+    """Networks on vectors of an encoder, by name; others learn images as they are, and texts by
+    tf-idf. Heads are neither attacked nor shown corrupted items: those are pixels."""
     training: Annotated[Recipe, BeforeValidator(lambda value: _recipe(value))] = Recipe("lenet")
     """Everything about a training but its network and seed, the same for all arms."""
     learning_rates: Mapping[str, float] = {}
     """Of networks that have one of their own."""
+    training_of: Mapping[str, Mapping[str, Any]] = {}
+    """What else differs from ``training`` for single networks, by network."""
+    search: Search = Search()
     pretraining: Annotated[Recipe | None, BeforeValidator(lambda value: _recipe(value))] = None
-    """How networks learn before, on images that the data has for it."""
+    """How networks learn before, on images that the data has for it; "" takes a base's back."""
+    pretraining_of: Mapping[str, Mapping[str, Any]] = {}
+    """What differs from ``pretraining`` for single networks, by network (S0-27)."""
     seeds: Whole = Field(default=1, ge=1)
+    seeds_kept: Literal["all", "best"] = "all"
+    """Which seeds are measured; "best": of every network the one that does best on the first test,
+    over all arms, as papers do that keep their best seed (S1-41). It is chosen on what it reports.
+    """
     folds: Whole = Field(default=1, ge=1)
     """Folds of every seed, with parts of the kind ``folds``; scores are averaged over them."""
     split: Annotated[Parts, BeforeValidator(_parts)] = Parts()
     tests: tuple[Annotated[TestSpec, BeforeValidator(_test)], ...] = (TestSpec(attacked="people"),)
     watch: bool = False
     """Whether beliefs about the training items are kept after every epoch, for data maps."""
+    dynamics: Annotated[Recipe | None, BeforeValidator(lambda value: _recipe(value))] = None
+    """How every network is trained a second time to be watched, so that all are watched for as
+    many epochs; scores are those of ``training`` (S4-22). None: the scored training is watched."""
     keep_models: bool = True
     fgsm: tuple[float, ...] = ()
     """Bounds of FGSM, in units of 1/255."""
     pgd: tuple[float, ...] = ()
     """Bounds of PGD, in units of 1/255: steps of a quarter of the bound."""
     pgd_iterations: Whole = 10
+    pgd_keeps: Literal["best", "last"] = "best"
+    """What PGD has reached after a step: each item's image of the highest loss so far, or the last
+    image, as papers do. FGSM's is always the attacked image."""
     attacked_items: Whole = 100
     """How many items of a test are attacked and corrupted."""
     corruptions: tuple[str, ...] = ()
@@ -406,16 +548,30 @@ class Study(ShortRepr, StudySettings):
     """Of everything random that is not a training."""
     near_duplicates: bool = True
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_heads(cls, stated: Any) -> Any:
+        """What is known of the heads that the study names, under what it says of them itself."""
+        networks, own = stated.get("networks"), stated.get("heads", {})
+        if not isinstance(networks, list | tuple) or not isinstance(own, Mapping):
+            return stated  # told with all that does not fit
+        named = [name for name in networks if isinstance(name, str) and name in HEADS]
+        heads = {name: HEADS[name].model_dump(exclude_none=True) for name in named}
+        return {**stated, "heads": _merged(heads, own)} if heads else stated
+
     @model_validator(mode="after")
     def _fits(self) -> "Study":
         if not self.name or any(sign in self.name for sign in "/\\ "):
             raise ValueError(f"a study's name has no spaces or slashes, as {self.name!r} does")
-        known = {**NETWORKS, **self.heads}
+        known = {**NETWORKS, **HEADS, **self.heads}
+        for_vectors = {name: kind for name, kind in NETWORKS.items() if kind.takes_vectors}
         for names, table, what in (
             (self.networks, known, "network"),
-            ([head.network for head in self.heads.values()], NETWORKS, "network"),
+            ([head.network for head in self.heads.values()], for_vectors, "network for vectors"),
             (self.corruptions, CORRUPTIONS, "corruption"),
             (self.learning_rates, known, "network"),
+            (self.training_of, known, "network"),
+            (self.pretraining_of, known, "network"),
             ((self.recipe,), RECIPES, "recipe"),
             ((self.simulated.kind,), SIMULATORS, "simulator"),
             ((self.own.format,), FORMATS, "format"),
@@ -430,6 +586,14 @@ class Study(ShortRepr, StudySettings):
                 raise ValueError(f"the study names {what} twice: {', '.join(kept)}")
         if bool(self.arms) != bool(self.networks):
             raise ValueError("a study that trains needs an arm and a network at least")
+        if self.dynamics is not None and not self.watch:
+            raise ValueError("[dynamics] is a training that is watched; set watch = true")
+        if self.pretraining_of and self.pretraining is None:
+            raise ValueError("[pretraining_of] differs from [pretraining], which is missing")
+        for network in self.training_of:
+            self.recipe_of(network, 0)  # whatever is wrong with it is told now
+        for network in self.pretraining_of:
+            self.pretraining_recipe(network)
         return self
 
     def _summary(self) -> str:
@@ -462,19 +626,35 @@ class Study(ShortRepr, StudySettings):
         return [
             *(Attack("fgsm", bound) for bound in self.fgsm),
             *(
-                Attack("pgd", bound, step_255=bound / 4, iterations=self.pgd_iterations)
+                Attack(
+                    "pgd",
+                    bound,
+                    step_255=bound / 4,
+                    iterations=self.pgd_iterations,
+                    keep=self.pgd_keeps,
+                )
                 for bound in self.pgd
             ),
         ]
 
-    def recipe_of(self, network: str, seed: int) -> Recipe:
-        """How one network is trained."""
-        rate = self.learning_rates.get(network, self.training.learning_rate)
-        recipe = replace(self.training, network=network, seed=seed, learning_rate=rate)
+    def recipe_of(self, network: str, seed: int, training: Recipe | None = None) -> Recipe:
+        """How one network is trained: as ``training`` says, by default the study's."""
+        training = training or _recipe(self.training_of.get(network, {}), self.training)
+        rate = self.learning_rates.get(network, training.learning_rate)
+        return self._recipe_for(network, replace(training, seed=seed, learning_rate=rate))
+
+    def pretraining_recipe(self, network: str) -> Recipe | None:
+        """How one network learns before; None where none does."""
+        if self.pretraining is None:
+            return None
+        recipe = _recipe(self.pretraining_of.get(network, {}), self.pretraining)
+        return self._recipe_for(network, recipe)
+
+    def _recipe_for(self, network: str, recipe: Recipe) -> Recipe:
         if network not in self.heads:
-            return recipe
+            return replace(recipe, network=network)
         stated = self.heads[network].model_dump(exclude={"encoder"}, exclude_none=True)
-        return replace(recipe, **stated)
+        return replace(recipe, augment=(), **stated)  # vectors are neither cropped nor mirrored
 
 
 def own_options(given: Own) -> ReadOptions:
@@ -494,6 +674,18 @@ def shipped_names() -> list[str]:
     )
 
 
+def bases_of(name: str) -> list[str]:
+    """The shipped files that a shipped study is made of: what it extends first, itself last.
+
+    >>> bases_of("cifar10h-shift")
+    ['_comparison', '_cifar', '_cifar10h', 'cifar10h-shift']
+    """
+    path = files("sfumato.studies").joinpath("specs", f"{name}.toml")
+    bases = tomllib.loads(path.read_text(encoding="utf-8")).get("extends", [])
+    known = [bases] if isinstance(bases, str) else bases
+    return [*dict.fromkeys(found for base in known for found in bases_of(base)), name]
+
+
 def read_study(
     name: str | Path, size: Size = "cpu", *, changes: Mapping[str, Any] | None = None
 ) -> Study:
@@ -508,25 +700,43 @@ def read_study(
     else:
         find(dict.fromkeys(shipped_names()), text, what="study")
         stated, where = _stated(text), f"The study {text!r}"
-    sizes = {each: stated.pop(each) for each in SIZES if each in stated}
+    sizes: dict[str, Any] = {each: stated.pop(each) for each in SIZES if each in stated}
+    if stated.get("beside") and "cpu" in sizes:
+        sizes = {"cpu": _of_size(sizes, "cpu")}  # others are protocols of the study beside it
     if sizes or not text.endswith(".toml"):
         known = sizes or {"cpu": {}}
         if size not in known:
             raise DataError(f"{where} has no size {size!r}; it has {' and '.join(known)} only.")
-        stated = {**_merged(stated, known[size]), "size": size}
+        stated = {**_merged(stated, _of_size(known, size)), "size": size}
     changed: dict[str, Any] = {}
     for key, value in (changes or {}).items():
         changed = _merged(changed, _nested(key, value))
-    stated = _with_arms_of(_merged(stated, changed), changed)
+    for table in TRAININGS:
+        if "published" in (changed.get(table) or {}):
+            stated.pop(table, None)  # a published training is meant, not that of the file in part
+    stated = _with_further(_with_arms_of(_merged(stated, changed), changed))
     _refuse_hidden(stated, where)
     study = study_from(stated, where)
     return _beside(study, Path(text).parent) if text.endswith(".toml") else study
+
+
+def _of_size(sizes: Mapping[str, Mapping[str, Any]], size: str) -> dict[str, Any]:
+    """What differs at a size, on top of the size that it extends."""
+    stated = dict(sizes[size])
+    base = stated.pop("extends", "")
+    if not base:
+        return stated
+    others = {name: table for name, table in sizes.items() if name != size}
+    find(others, base, what=f"size to extend in [{size}]")
+    return _merged(_of_size(others, base), stated)
 
 
 def study_from(stated: Mapping[str, Any], where: str = "The study") -> Study:
     """A study from plain values; what does not fit is an error that names the key."""
     values = dict(stated)
     values["arms"] = _expanded(values.get("arms", []))
+    if isinstance(values.get("further"), Mapping):
+        values["further"] = {name: _expanded(arms) for name, arms in values["further"].items()}
     try:
         return Study(**values)
     except ValidationError as error:
@@ -548,7 +758,7 @@ def with_arms(study: Study, names: Sequence[str]) -> Study:
 def study_settings(study: Study) -> dict[str, Any]:
     """The resolved study as plain values; what is None is left out."""
     stated = _without_none(study.model_dump(mode="json"))
-    for table in ("training", "pretraining"):
+    for table in TRAININGS:
         for name in CHOSEN_BY_CELLS:
             stated.get(table, {}).pop(name, None)
     return stated
@@ -556,12 +766,7 @@ def study_settings(study: Study) -> dict[str, Any]:
 
 def study_text(study: Study, folder: Path) -> str:
     """The resolved study as a file in ``folder`` that can be run again; it extends nothing."""
-    paths = {
-        name: os.path.relpath(value, folder)
-        for name in OWN_FILES
-        if (value := getattr(study.own, name))
-    }
-    moved = study.model_copy(update={"own": study.own.model_copy(update=paths)})
+    moved = _moved(study, lambda value: os.path.relpath(value, folder))
     return tomli_w.dumps({"extends": "", **study_settings(moved)})
 
 
@@ -579,15 +784,20 @@ def _stated(source: str | Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{where} is not TOML: {error}.") from error
     whole = "size" in stated  # as a run wrote it, with nothing left out
-    base = stated.pop("extends", "_own" if isinstance(source, Path) and not whole else "")
-    if not base:
-        return stated
-    beside = source.parent / base if isinstance(source, Path) else None
-    if beside is not None and base.endswith(".toml"):
-        return _extended(_stated(beside), stated)
+    bases = stated.pop("extends", "_own" if isinstance(source, Path) and not whole else [])
+    merged: dict[str, Any] = {}
+    for base in filter(None, [bases] if isinstance(bases, str) else bases):
+        merged = _extended(merged, _base(base, source))
+    return _extended(merged, stated)
+
+
+def _base(name: str, source: str | Path) -> dict[str, Any]:
+    """What a study says that another one extends: a file beside it, or one that is shipped."""
+    if isinstance(source, Path) and name.endswith(".toml"):
+        return _stated(source.parent / name)
     known = [path.name for path in files("sfumato.studies").joinpath("specs").iterdir()]
-    find({each.removesuffix(".toml"): None for each in known}, base, what="study to extend")
-    return _extended(_stated(base), stated)
+    find({each.removesuffix(".toml"): None for each in known}, name, what="study to extend")
+    return _stated(name)
 
 
 def _extended(base: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -614,7 +824,33 @@ def _with_arms_of(merged: dict[str, Any], stated: Mapping[str, Any]) -> dict[str
     for key in ("controls", "crossed"):
         if arms and key in merged and key not in stated:
             merged[key] = [name for name in merged[key] if name in arms]
+    if arms and "further" not in stated:
+        merged.pop("further", None)  # whoever names the arms has named them all
     return merged
+
+
+def _with_further(stated: dict[str, Any]) -> dict[str, Any]:
+    """What is stated, with the arms that join because the files of their labels are given.
+
+    Where arms are crossed, what they learn is tested against too.
+    """
+    given, further = stated.get("own", {}), stated.get("further", {})
+    sets = given.get("sets", {}) if isinstance(given, Mapping) else {}
+    if not sets or not further:
+        return stated
+    try:
+        named = {Arm(**_arm(arm)).name for arm in _expanded(stated.get("arms", []))}
+        every = [_arm(arm) for name in further if name in sets for arm in _expanded(further[name])]
+        joined = {Arm(**arm).name: arm for arm in every}
+    except (ValidationError, TypeError):
+        return stated  # whoever makes the study says what is wrong with them
+    new = {name: arm for name, arm in joined.items() if name not in named}
+    crossed = stated.get("crossed", [])
+    return {
+        **stated,
+        "arms": [*stated.get("arms", []), *new.values()],
+        "crossed": [*crossed, *new] if crossed else [],
+    }
 
 
 def _of_this_version(stated: dict[str, Any], where: str) -> dict[str, Any]:
@@ -630,8 +866,12 @@ def _of_this_version(stated: dict[str, Any], where: str) -> dict[str, Any]:
 
 def _refuse_hidden(stated: Mapping[str, Any], where: str) -> None:
     """A training has the network and seed of its cell, whatever its recipe says."""
-    for table in ("training", "pretraining"):
-        keys = stated.get(table)
+    several = [
+        (f"{table}.{network}", keys)
+        for table in ("training_of", "pretraining_of")
+        for network, keys in dict(stated.get(table) or {}).items()
+    ]
+    for table, keys in [*((table, stated.get(table)) for table in TRAININGS), *several]:
         for name in CHOSEN_BY_CELLS:
             if isinstance(keys, Mapping) and name in keys:
                 raise DataError(f"{where}: [{table}] cannot set {name!r}; the study has {name}s.")
@@ -657,11 +897,18 @@ def _nested_rest(key: str, value: Any) -> dict[str, Any]:
     return {first: _nested_rest(rest, value) if rest else value}
 
 
+TRAININGS = ("training", "pretraining", "dynamics")
+"""Tables of a study that are recipes."""
 CHOSEN_BY_CELLS = ("network", "seed")
 """What a recipe of a study leaves open: every training has its own."""
-OWN_FILES = ("images", "texts", "table", "judgments", "question", "original", "vectors")
+OWN_FILES = (
+    *("images", "texts", "table", "judgments", "question", "original", "vectors", "ratings"),
+)
 """Keys of [own] that are paths."""
-LISTED = ("labels", "people", "items", "per_class", "mix", "added", "curve")
+LISTED = (
+    *("labels", "people", "temperature", "items", "per_class", "mix", "added", "curve"),
+    *GRID_SIGNS,
+)
 """Fields of an arm that may be a list in a file: one arm for each value."""
 
 
@@ -677,13 +924,14 @@ def _expanded(arms: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _recipe(value: Any) -> Any:
-    """A recipe from a table; ``published`` names one that the rest changes, but for its network."""
+def _recipe(value: Any, base: Recipe | None = None) -> Any:
+    """A recipe from a table that changes another one: that which it names as ``published``, or
+    ``base``."""
     if not isinstance(value, Mapping):
-        return value
+        return value or None
     stated = dict(value)
     published = stated.pop("published", "")
-    base = published_recipe(published) if published else Recipe("lenet")
+    base = published_recipe(published) if published else base or Recipe("lenet")
     hints = get_type_hints(Recipe)
     for key, given in stated.items():
         wanted = find(hints, key, what="key of a training")
@@ -698,12 +946,19 @@ def _recipe(value: Any) -> Any:
 
 def _beside(study: Study, folder: Path) -> Study:
     """The study with paths of its own files as seen from here."""
+    return _moved(study, lambda value: os.path.normpath(folder / value))
+
+
+def _moved(study: Study, place: Callable[[str], str]) -> Study:
+    """The study with other paths of its own files."""
     own = study.own
-    paths = {
-        name: os.path.normpath(folder / value)
-        for name in OWN_FILES
-        if (value := getattr(own, name))
+    paths: dict[str, Any] = {
+        name: place(value) for name in OWN_FILES if (value := getattr(own, name))
     }
+    paths["sets"] = {}
+    for name, given in own.sets.items():
+        format_name, sign, file = given.rpartition("=")
+        paths["sets"][name] = f"{format_name}{sign}{place(file)}"
     return study.model_copy(update={"own": own.model_copy(update=paths)})
 
 
@@ -751,6 +1006,7 @@ def _keys_at(place: tuple[int | str, ...]) -> dict[str, Any]:
         "simulated": SimulatedPeople,
         "collection": FurtherSets,
         "heads": Head,
+        "search": Search,
         "split": Parts,
         "tests": TestSpec,
         "curves": StudyCurve,

@@ -51,7 +51,9 @@ def trace_lines(run: RunFolder, row: int, data: Path | None) -> list[str]:
             lines += [NEST + line for line in _step_lines(step, run, data)]
     if "cells" in source:
         shown = ", ".join(cell[:12] for cell in source["cells"][:3])
-        lines.append(f"simulated worlds: {len(source['cells'])} cells, {shown} … in cells/")
+        lines.append(
+            f"simulated worlds: {len(source['cells'])} cells, {shown} … in {run.trainings}"
+        )
     if source.get("note"):
         lines.append(f"note: {source['note']}")
     return lines
@@ -85,7 +87,7 @@ def _prediction_lines(file: str, run: RunFolder, data: Path | None) -> Iterator[
     folder = file.rpartition("/")[0]
     for row in table.filter(pl.col("predictions") == folder).iter_rows(named=True):
         yield f"{file}, of the training {row['arm']}, {row['network']}, seed {row['seed']}"
-        yield f"{NEST}cell {row['cell'][:12]} in cells/; learnt from:"
+        yield f"{NEST}cell {row['cell'][:12]} in {run.trainings}; learnt from:"
         for line in _learnt_lines(json.loads(row["learnt"]), run, data):
             yield NEST * 2 + line
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.judgments.mixed import mixed_images
+from sfumato.judgments.mixed import Mix, mixed_images
 from sfumato.labels.alter import (
     class_level,
     in_fill,
@@ -17,8 +18,10 @@ from sfumato.labels.alter import (
     random_labels,
     smooth,
     subsample_annotators,
+    temperature,
     uniform_labels,
 )
+from sfumato.labels.build import build
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.mixing import (
     GAMMA,
@@ -37,6 +40,7 @@ from sfumato.labels.mixing import (
 )
 from sfumato.labels.signals import entropy
 from sfumato.learn.folds import (
+    NESTED_SHARE,
     Selection,
     Split,
     class_of,
@@ -45,6 +49,7 @@ from sfumato.learn.folds import (
     seventy_thirty_with_held_out,
     small_data,
     stratified_split,
+    with_validation,
 )
 from sfumato.learn.recipe import Mixing, published_mixing
 from sfumato.learn.sweep import Cell, FailedCell, FinishedCell
@@ -265,13 +270,16 @@ def arm_words(arm: Arm, data: StudyData) -> str:
     if arm.added:
         return f"hard labels of all images; mixes have {ADDED[arm.added][0]}"
     if arm.curve:
-        return f"{CURVES[arm.curve][0]}; batches mixed as in {arm.mix}"
+        words = f"{CURVES[arm.curve][0]}; batches mixed as in {arm.mix}"
+        return f"{words}; {arm.grid_values}" if arm.grid_values else words
     known = LABELS.get(arm.labels) or PERSONS.get(arm.labels)
     words = known[0] if known else f"the labels {arm.labels!r}"
     if arm.labels in data.crowds and not known:
         words = f"answers read as {arm.labels!r}"
     if arm.people is not None:
         words += f", of {arm.people} annotators per item"
+    if arm.temperature is not None:
+        words += f", raised to the power 1/{arm.temperature:g} and renormalised (S0-13)"
     if arm.majority:
         words += ", their mode as a hard label"
     if arm.shown != "fixed":
@@ -280,19 +288,31 @@ def arm_words(arm: Arm, data: StudyData) -> str:
         words += f"; {arm.items} elicited items only"
     if arm.per_class is not None:
         words += f"; {arm.per_class:,} items of each class only"
-    return f"{words}; every batch mixed ({arm.mix})" if MIXES.get(arm.mix) else words
+    words = f"{words}; every batch mixed ({arm.mix})" if MIXES.get(arm.mix) else words
+    return f"{words}; {arm.grid_values}" if arm.grid_values else words
 
 
 def _target(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
     if arm.use == "as pretrained":
-        return Target(data.original.take(split.train), pretrained=True)
+        return Target(data.original.take((*split.train, *split.validation)), pretrained=True)
     if arm.added:
         return _with_mixes(arm, data, split, seed)
     if arm.curve:
         return _bent(arm, data, split, seed)
     found = _shown(arm, data, split, seed)
-    mixing = find(MIXES, arm.mix, what="way of mixing") if arm.mix else None
-    return replace(found, mixing=mixing)
+    return replace(found, mixing=_mixing(arm) if arm.mix else None)
+
+
+def _mixing(arm: Arm) -> Mixing | None:
+    """How the arm's batches are mixed: as published, with the arm's own α and κ."""
+    mixing = find(MIXES, arm.mix or "mixup", what="way of mixing")
+    own = {name: getattr(arm, name) for name in ("alpha", "kappa")}
+    stated = {name: value for name, value in own.items() if value is not None}
+    if not stated:
+        return mixing
+    if mixing is None or (arm.kappa is not None and mixing.loss != "clamped-entropy"):
+        raise DataError(f"{arm.mix!r} has no {' and no '.join(stated)}; leave it out of the arm.")
+    return replace(mixing, **stated)
 
 
 def _shown(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
@@ -307,10 +327,12 @@ def _shown(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
     base = data.labels.get(ORIGINAL)
     fills = base is not None and set(elicited) < set(items)
     if arm.labels in data.crowds and (arm.shown == "one annotator" or arm.people is not None):
-        crowd = _pool(data.crowds[arm.labels], arm, elicited, data, seed)
+        crowd = _pool(_crowd(arm, data), arm, elicited, data, seed)
         if arm.majority or arm.shown == "fixed":
-            labels = _reading(arm, crowd.mean(), seed)
+            labels = _reading(arm, crowd.mean(), np.random.default_rng([seed, 1]))
             return Target(in_fill(labels, base.take(items)) if fills and base else labels)
+        if arm.beta is not None:
+            crowd = smooth(crowd, arm.beta)
         if fills and base is not None:
             crowd = in_fill_crowd(crowd, base.take(items))
         return Target(crowd, "one annotator")
@@ -329,10 +351,10 @@ def _labels(arm: Arm, data: StudyData, items: Items, seed: int) -> LabelSet:
     rng = np.random.default_rng([seed, 1])
     if arm.labels == ORIGINAL and data.soft_original is not None:
         labels = data.soft_original.take(items)
-    elif arm.labels in data.labels:
+    elif arm.labels in data.labels and arm.gamma is None:
         labels = data.labels[arm.labels].take(items)
-    elif arm.labels in data.crowds:
-        labels = data.crowds[arm.labels].mean().take(items)
+    elif arm.labels in data.crowds or arm.gamma is not None:
+        labels = _crowd(arm, data).mean().take(items)
     elif arm.labels in LABELS:
         labels = LABELS[arm.labels][1](data, items, rng)
     else:
@@ -341,11 +363,27 @@ def _labels(arm: Arm, data: StudyData, items: Items, seed: int) -> LabelSet:
         raise AssertionError(arm.labels)
     if arm.people is not None:
         labels = votes_of_m(labels, arm.people, rng=rng)
-    return _hardened(labels, arm, rng) if arm.majority else labels
+    return _reading(arm, labels, rng)
 
 
-def _reading(arm: Arm, labels: LabelSet, seed: int) -> LabelSet:
-    return _hardened(labels, arm, np.random.default_rng([seed, 1])) if arm.majority else labels
+def _reading(arm: Arm, labels: LabelSet, rng: Rng) -> LabelSet:
+    """The labels at the arm's temperature, or their mode as a hard label; smoothed at the end."""
+    if arm.temperature is not None:
+        labels = temperature(labels, arm.temperature)
+    read = _hardened(labels, arm, rng) if arm.majority else labels
+    return read if arm.beta is None else smooth(read, arm.beta)
+
+
+def _crowd(arm: Arm, data: StudyData) -> CrowdLabels:
+    """The labels of single annotators, with another γ where the arm has one (S2-18)."""
+    if arm.gamma is None:
+        return data.crowds[arm.labels]
+    if arm.labels not in data.recipes or data.judgments is None:
+        raise DataError(
+            f"The labels {arm.labels!r} are not read from judgments by a recipe, so they have no "
+            f"γ; leave `gamma` out of the arm {arm.name!r}."
+        )
+    return build(data.judgments, data.recipes[arm.labels], gamma=arm.gamma).crowd
 
 
 def _hardened(labels: LabelSet, arm: Arm, rng: Rng) -> LabelSet:
@@ -390,23 +428,30 @@ def _percepts(data: StudyData, split: Split) -> Percepts:
 
 def _with_mixes(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
     """Original labels, and mixed images with labels of their own (S2-54)."""
-    from sfumato.learn.examples import Examples
     from sfumato.learn.mixing import Augmenting
 
-    percepts, hard = _percepts(data, split), data.original.take(split.train)
+    percepts = _percepts(data, split)
+    hard = data.original.take((*split.train, *split.validation))
     assert data.examples is not None
-    pictures = data.examples.take(split.train)
-    images = mixed_images(percepts.mixes, dict(zip(pictures.items, pictures.images, strict=True)))
     _, make = find(ADDED, arm.added, what="kind of added mixes")
     labels = make(percepts, hard, np.random.default_rng([seed, 1]))
-    return Target(hard, augmenting=Augmenting(Examples(percepts.items, images), labels))
+    return Target(hard, augmenting=Augmenting(_mixed(data.examples, percepts.mixes), labels))
+
+
+@lru_cache(maxsize=2)
+def _mixed(pictures: "Examples", mixes: tuple[Mix, ...]) -> "Examples":
+    """The mixed images, which all arms and seeds of a split share."""
+    from sfumato.learn.examples import Examples
+
+    images = mixed_images(mixes, dict(zip(pictures.items, pictures.images, strict=True)))
+    return Examples(tuple(mix.item for mix in mixes), images)
 
 
 def _bent(arm: Arm, data: StudyData, split: Split, seed: int) -> Target:
     """Every batch mixed, towards λ_g = τ_ij(λ_f) (S2-65)."""
-    hard = data.original.take(split.train)
+    hard = data.original.take((*split.train, *split.validation))
     _, bend = find(CURVES, arm.curve, what="curve for mixes")
-    mixing = find(MIXES, arm.mix or "mixup", what="way of mixing")
+    mixing = _mixing(arm)
     assert mixing is not None
     curves = bend(_percepts(data, split), hard.classes, np.random.default_rng([seed, 2]))
     return Target(hard, mixing=replace(mixing, target=curves))
@@ -442,7 +487,24 @@ def folder_name(study: Study, key: TrainingKey) -> str:
 
 
 def splits_of(data: StudyData, seed: int) -> Sequence[Split]:
-    """The folds of a seed; one, where items are not divided into folds."""
+    """The folds of a seed; one, where items are not divided into folds.
+
+    Where something is searched, some of the training items are set aside to choose on.
+    """
+    dealt = _dealt(data, seed)
+    if not data.study.search.values(mixes=True):
+        return dealt
+    rng, original = np.random.default_rng([seed, 4]), data.labels.get(ORIGINAL)
+    strata = None if original is None else class_of(original)
+    return [
+        with_validation(one, NESTED_SHARE, strata=strata, rng=rng)
+        if one.selection == "none"
+        else one
+        for one in dealt
+    ]
+
+
+def _dealt(data: StudyData, seed: int) -> Sequence[Split]:
     study, parts = data.study, data.parts
     chosen = seed if study.split.seed == "each" else study.split.seed
     rng = np.random.default_rng(chosen)
@@ -540,6 +602,9 @@ def _tested_items(spec: TestSpec, data: StudyData, split: Split) -> tuple[str, .
         case "trained on":
             rows = np.random.default_rng(0).permutation(len(split.train))[:LEARNT_SAMPLE]
             return tuple(split.train[row] for row in rows)
+        case "every item":  # in one order, whatever fold holds out which
+            divided = {*split.train, *split.validation, *split.test}
+            return tuple(item for item in data.original.items if item in divided)
         case name:
             items = data.parts.get(name)
             if items is None or not data.folds:
@@ -555,19 +620,28 @@ def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") ->
 
     study, key = data.study, run.key
     fold = f", fold {key.fold}" if study.folds > 1 else ""
+    pixels = key.network not in study.heads  # attacks and corruptions change them, not vectors
     inputs: dict[str, Any] = {
         "recipe": study.recipe_of(key.network, key.seed),
         "examples": examples_for(data, key.network),
-        "target": _needed(run.target, run.split),
+        "target": _shown_to(study, key.network, _needed(run.target, run.split)),
         "split": run.split,
         "parts": {test.part: test.items for test in run.tests},
-        "attacked": attacked_labels(study, run.tests),
-        "attacks": study.attacks,
-        "corruptions": study.corruptions,
+        "attacked": attacked_labels(study, run.tests) if pixels else {},
+        "attacks": study.attacks if pixels else [],
+        "corruptions": study.corruptions if pixels else (),
         "strength": study.strength,
         "watch": study.watch,
         "keep_weights": study.keep_models,
     }
+    search = study.search.values(mixes=run.target.mixing is not None)
+    if search:
+        inputs["search"] = search
+    if data.corrupted:
+        shown = tuple(item for labels in inputs["attacked"].values() for item in labels.items)
+        inputs["corrupted"] = {name: one.take(shown) for name, one in data.corrupted.items()}
+    if study.dynamics is not None:
+        inputs["dynamics"] = study.recipe_of(key.network, key.seed, study.dynamics)
     if "people" in study.measures:
         inputs["crowd"] = judgments_on(data.crowds[PEOPLE], run.split.train)
     return Cell(
@@ -578,13 +652,30 @@ def training_cell(data: StudyData, run: TrainingRun, start: "Weights | None") ->
 
 
 def examples_for(data: StudyData, network: str) -> "Examples | TextExamples | None":
-    """What a network learns from: images, or texts that it encodes itself."""
+    """What a network learns from: images, their vectors, or texts that it encodes itself."""
     from sfumato.studies.cell import TextExamples
 
     if data.texts is None:
-        return data.examples
+        return None if data.examples is None else images_for(data.study, network, data.examples)
     head = data.study.heads.get(network, Head())
     return TextExamples.of(data.texts, head.encoder)
+
+
+def images_for(study: Study, network: str, images: "Examples") -> "Examples":
+    """Images as a network takes them; a head takes the vectors of its encoder."""
+    from sfumato.studies.cell import encoded_images
+
+    head = study.heads.get(network)
+    return images if head is None else encoded_images(images, head.encoder)
+
+
+def _shown_to(study: Study, network: str, target: Target) -> Target:
+    """The target with added images as the network takes them."""
+    added = target.augmenting
+    if added is None:
+        return target
+    shown = images_for(study, network, added.examples)
+    return replace(target, augmenting=replace(added, examples=shown))
 
 
 def attacked_labels(study: Study, tests: Sequence[TestSet]) -> dict[str, LabelSet]:
@@ -621,8 +712,8 @@ def pretrained_weights(data: StudyData, sweep: Sweep) -> "dict[str, Weights]":
             f"pretraining of {network}",
             pretrain,
             {
-                "recipe": replace(study.pretraining, network=network),
-                "examples": examples,
+                "recipe": study.pretraining_recipe(network),
+                "examples": images_for(study, network, examples),
                 "labels": labels,
             },
         )

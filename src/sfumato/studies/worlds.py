@@ -37,7 +37,7 @@ from sfumato.planning.grid import (
     simulate_point,
 )
 from sfumato.planning.information import NOISE
-from sfumato.planning.worlds import PCA, Ask, Point, scores_of, world_at
+from sfumato.planning.worlds import CODES, PCA, SEARCHED, Ask, Point, scores_of, world_at
 from sfumato.reporting.text import interval, number, signed_number
 from sfumato.scores import Estimate, source_text, with_interval
 from sfumato.stats import NOTHING, Interval, student_interval
@@ -50,7 +50,7 @@ CELL_SECONDS = 2.0
 
 LABELLED: Mapping[Subject, tuple[str, ...]] = {
     "information": ("hard", "soft"),
-    "sparsity": ("hard", "soft", "sparse", "top-class", "top-class-zero", PCA),
+    "sparsity": ("hard", "soft", "sparse", "top-class", "top-class-zero", *CODES),
     "costs": ("hard", "soft", "sparse", "top-class"),
 }
 """Forms of labels that a subject needs."""
@@ -99,6 +99,7 @@ def world_points(worlds: Worlds, seeds: int) -> list[Point]:
         kept=worlds.kept,
         flips=worlds.flips if "information" in worlds.subjects else (),
         flipped_at=worlds.flipped_at,
+        codes=worlds.codes,
     )
     needed = {form for subject in worlds.subjects for form in LABELLED[subject]}
     return [
@@ -532,6 +533,7 @@ ANSWERS: Mapping[Subject, tuple[Answer, ...]] = {
         gap_everywhere("sparse", "top-class"),
         gap_everywhere("sparse", "top-class-zero"),
         gap_on_average(PCA, "sparse"),
+        gap_on_average(SEARCHED, PCA),
     ),
     "costs": (clear_losses, break_even_correlation, worth_when_cheap, best_sparsity_gains),
 }
@@ -607,7 +609,7 @@ def _gaps(grid: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
     if not {first, second} <= set(plain["form"]):
         return plain.clear().with_columns(second="rho", gap="rho")
     both = pair_forms(plain, first, second)
-    if PCA in (first, second):
+    if {first, second} & set(CODES):
         return both
     return both.filter(pl.col("kept").is_null() | (pl.col("kept") < pl.col("classes")))
 

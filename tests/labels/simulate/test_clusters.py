@@ -67,3 +67,23 @@ def test_same_seed_same_points_and_all_is_called_simulated() -> None:
 def test_no_dimension_is_refused() -> None:
     with pytest.raises(DataError, match="0 dimensions"):
         gaussian_clusters(items=9, classes=3, dimensions=0, rng=np.random.default_rng(7))
+
+
+def test_the_nearest_of_a_class_s_modes_counts() -> None:
+    positions = np.array([[0.0], [10.0]])
+    centres = np.array([[1.0], [10.0], [4.0], [5.0]])  # two modes of one class, then of another
+
+    hard, soft = distance_labels(positions, centres, modes=2)
+
+    assert hard.probs.tolist() == [[1, 0], [1, 0]]
+    odds = np.exp([[-1, -4], [0, -5]])
+    np.testing.assert_allclose(soft.probs, odds / odds.sum(axis=1, keepdims=True))
+
+
+def test_classes_of_several_modes_have_as_many_centres_each() -> None:
+    rng = np.random.default_rng(0)
+
+    clusters = gaussian_clusters(items=12, classes=3, dimensions=2, modes=2, rng=rng)
+
+    assert clusters.centres.shape == (6, 2)
+    assert clusters.soft.probs.shape == (12, 3)

@@ -80,7 +80,7 @@ def test_named_alternative_is_possible_even_if_it_was_ruled_out() -> None:
 def test_kind_without_usable_answers_takes_those_of_all() -> None:
     rows = np.array([False, False, True, False])  # the answer without a first number
 
-    for name in ("published", "joint"):
+    for name in ("independent", "published", "joint"):
         found = fit_habits(SAID, np.zeros(4, int), rows, width=3, habits=name)
         everywhere = fit_habits(SAID, np.zeros(4, int), EVERY, width=3, habits=name)
         if isinstance(found, Habits):

@@ -60,7 +60,7 @@ def cifar10h(data_folder: Path, cifar10s: Judgments) -> LabelSet:
 
 
 @pytest.mark.parametrize("hold_out", ["items", "people"])
-def test_people_of_the_published_kind_are_found_reproduced(hold_out: HoldOut) -> None:
+def test_people_of_the_independent_kind_are_found_reproduced(hold_out: HoldOut) -> None:
     labels = reference(100)
     high = Habits(Beta(4, 1), (0.3, 0.4, 0.2, 0.1), 0.5, Beta(2, 6), 0)
     low = Habits(Beta(9, 1), (0.7, 0.1, 0.1, 0.1), 0.1, Beta(1, 4), 0)
@@ -94,7 +94,7 @@ def test_same_seed_gives_the_same_halves_and_intervals_whatever_the_habits() -> 
         held_out_check(
             real, labels, habits=habits, draws=20, replicas=2, rng=np.random.default_rng(5)
         )
-        for habits in ("joint", "joint", "published")
+        for habits in ("joint", "joint", "independent")
     )
 
     assert first == again
@@ -142,10 +142,10 @@ def test_too_few_people_and_nameless_ones_are_sentences() -> None:
         held_out_check(nameless, reference(2), rng=np.random.default_rng(0))
 
 
-def test_published_habits_fitted_to_half_of_cifar10s_meet_the_other_but_state_too_much(
+def test_independent_habits_fitted_to_half_of_cifar10s_meet_the_other_but_state_too_much(
     cifar10s: Judgments, cifar10h: LabelSet
 ) -> None:
-    check = checked(cifar10s, cifar10h, "published")
+    check = checked(cifar10s, cifar10h, "independent")
 
     found = reproduced(check)
     assert found == {

@@ -9,7 +9,7 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.labels.simulate import load_model, save_model
 from sfumato.labels.simulate.crowd import Beta
 from sfumato.labels.simulate.people import NoisyChannel, UnsurePeople, Voters, skilled_voters
-from sfumato.labels.simulate.top_two import SeenHabits, TopTwoModel, published_top_two
+from sfumato.labels.simulate.top_two import SeenHabits, TopTwoModel, cifar10s_top_two
 from sfumato.provenance import Step
 
 LABELS = LabelSet(
@@ -21,7 +21,7 @@ LABELS = LabelSet(
 
 
 def test_top_two_model_comes_back_as_it_was(tmp_path: Path) -> None:
-    model = published_top_two(LABELS)
+    model = cifar10s_top_two(LABELS)
 
     save_model(model, tmp_path / "people.json")
     back = load_model(tmp_path / "people.json")

@@ -14,7 +14,7 @@ from sfumato.labels.simulate import (
     run_simulation,
     simulate,
 )
-from sfumato.labels.simulate.top_two import SeenHabits, TopTwoModel
+from sfumato.labels.simulate.top_two import HABITS, SeenHabits, TopTwoModel
 from sfumato.provenance import Step
 
 CLASSES = ("cat", "dog", "frog")
@@ -133,8 +133,8 @@ def test_check_compares_all_habits_or_the_named() -> None:
         draws=10,
     )
 
-    assert [check.habits for check in every] == ["published", "joint", "personal"]
-    assert one == every[1:2]
+    assert [check.habits for check in every] == list(HABITS)
+    assert one == [check for check in every if check.habits == "joint"]
     with pytest.raises(DataError, match="takes no other kind"):
         check_habits(SimulationSettings("voters", per_item=1), judgments, LABELS, hold_out="items")
 
@@ -144,6 +144,7 @@ def test_check_compares_all_habits_or_the_named() -> None:
     [
         ({"kind": "voters", "habits": "joint", "distances": APART}, "habits and distances of cl"),
         ({"kind": "triplets", "routing": "none"}, "takes a routing, not 'triplets'"),
+        ({"habits": "published"}, "orders alternatives by word vectors: give vectors or distances"),
         ({"habits": "joint"}, "'joint' are real people's answers"),
         ({"routing": "none"}, "decided when people are fitted"),
         ({"items": "without answers"}, "nothing to extend: give the judgments"),

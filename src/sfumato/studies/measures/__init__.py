@@ -3,12 +3,13 @@
 from sfumato.studies.data import Measure
 from sfumato.studies.measures.doubt import correlations, doubt, entropies
 from sfumato.studies.measures.dynamics import convergence, data_maps
-from sfumato.studies.measures.interest import duplicates, items_of_interest
+from sfumato.studies.measures.interest import duplicates, items_of_interest, label_pairs
 from sfumato.studies.measures.mixed_answers import mixed_answers
 from sfumato.studies.measures.modes import modes
 from sfumato.studies.measures.people import cover_people, few_votes, forms_worth
 from sfumato.studies.measures.persons import people
 from sfumato.studies.measures.rescore import judges, rescore
+from sfumato.studies.measures.similarity import similarity
 from sfumato.studies.measures.trained import (
     arms,
     constant,
@@ -49,6 +50,7 @@ MEASURES: dict[str, Measure] = {
     "convergence": convergence,
     "entropies": entropies,
     "items_of_interest": items_of_interest,
+    "label_pairs": label_pairs,
     "mixed_answers": mixed_answers,
     "rescore": rescore,
     "judges": judges,
@@ -56,5 +58,6 @@ MEASURES: dict[str, Measure] = {
     "cover_people": cover_people,
     "forms_worth": forms_worth,
     "people": people,
+    "similarity": similarity,
 }
 """Measures by the names that studies list them under."""

@@ -1,6 +1,6 @@
 """Turn labels into where people doubt, what goes with it, and whether models doubt as much."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from sfumato.evaluation.alignment import (
 from sfumato.evaluation.metrics import top_class
 from sfumato.judgments.judgments import Judgments, select
 from sfumato.labels import signals
+from sfumato.labels.build import NONE_OF_THESE, build
 from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.signals import (
     TIE_TOLERANCE,
@@ -26,10 +27,11 @@ from sfumato.labels.signals import (
     original_agreement,
     strata_of,
 )
+from sfumato.labels.soft_digits import WEIGHTINGS, response_times
 from sfumato.learn.folds import Split
 from sfumato.names import sorted_names
 from sfumato.provenance import is_simulated
-from sfumato.scores import Estimate, source_text, with_interval
+from sfumato.scores import IN_MEMORY, Estimate, source_text, with_interval
 from sfumato.stats import bootstrap_interval
 from sfumato.studies.data import (
     ORIGINAL,
@@ -38,6 +40,7 @@ from sfumato.studies.data import (
     StudyData,
     TrainingRun,
     blank_row,
+    mean_row,
     share_row,
     shared_items,
 )
@@ -49,15 +52,18 @@ PerItem = NDArray[np.float64]  # (items,), NaN where unknown
 TOP_SHARE = 0.3
 """The share of the items whose part in all doubt is told, as in paper 1 (S0-47)."""
 TOP = "top 30 %"
+ENTROPY = "entropy of people"
 SPREAD = "spread between people"
-UNSURE = "share of unsure annotators"
+UNSURE = "unsure proportion"
+UNCERTAINTY = "mean uncertainty"
+UNCERTAINTIES = {UNCERTAINTY: "mean_uncertainty", UNSURE: "unsure_proportion"}
+"""What people say of their own doubt where they may be unsure (S4-47, S4-48), and its metric."""
 
 
 def doubt(data: StudyData, predictions: Predictions) -> Findings:
     """Strata of label variation, in how few items the doubt lies, and where modes shifted."""
     people = data.people
-    unsure = signals_of(data).get(UNSURE)
-    found = label_doubt(people, unsure=unsure, rng=data.rng("doubt"), draws=data.study.draws)
+    found = label_doubt(people, signals_of(data), rng=data.rng("doubt"), draws=data.study.draws)
     if ORIGINAL not in data.labels:
         return found
     shifted = shifted_modes(people, data.original.take(people.items))
@@ -65,17 +71,25 @@ def doubt(data: StudyData, predictions: Predictions) -> Findings:
 
 
 def label_doubt(
-    people: LabelSet, *, unsure: PerItem | None = None, rng: np.random.Generator, draws: int
+    people: LabelSet,
+    known: Mapping[str, PerItem] | None = None,
+    *,
+    rng: np.random.Generator,
+    draws: int,
 ) -> Findings:
     """How many items are disputed, mean entropy, and the part of it in the most doubtful items.
 
-    ``unsure`` is the share of annotators who were unsure of an item, where they could say so.
+    Of the ``known`` signals, those of annotators who could say that they were unsure are told too;
+    so is, where they could reject every class, how often that is the most frequent answer (S4-T1).
     """
-    blank = people_row(people)
+    blank, known = people_row(people), known or {}
     values = signals.entropy(people)
     masks = {**strata_of(people), **disputed_thirds(people)}
-    if unsure is not None:
-        masks |= hlv_strata(people, unsure)
+    if UNSURE in known:
+        masks |= hlv_strata(people, known[UNSURE])
+    if NONE_OF_THESE in people.classes:
+        rejected = people.classes.index(NONE_OF_THESE)
+        masks[NONE_OF_THESE] = top_class(people) == rejected
     rows = [replace(blank, metric="items", value=len(people))]
     for stratum, mask in masks.items():
         inside = replace(blank, stratum=stratum)
@@ -85,6 +99,13 @@ def label_doubt(
         rows.append(replace(blank, metric="judgments", value=float(people.weight.sum())))
         single = int((people.weight == 1).sum())
         rows.append(replace(blank, metric="items", value=single, stratum="one judgment"))
+    if NONE_OF_THESE in people.classes:
+        rows.append(mean_row(blank, "none_of_these_mass", people.probs[:, rejected]))
+    rows += [
+        mean_row(blank, metric, known[name][np.isfinite(known[name])])
+        for name, metric in UNCERTAINTIES.items()
+        if name in known
+    ]
     mean = replace(blank, metric="mean_entropy", value=float(values.mean()))
     rows.append(with_interval(mean, *bootstrap_interval(values, rng=rng, draws=draws), "items"))
     if values.any():
@@ -101,7 +122,7 @@ def people_row(people: LabelSet) -> Estimate:
         0.0,
         items=len(people),
         simulated=is_simulated(people.provenance),
-        source=source_text(labels=people.provenance),
+        source=source_text(labels=people.provenance or IN_MEMORY),
     )
 
 
@@ -114,7 +135,9 @@ def shifted_modes(people: LabelSet, original: LabelSet) -> Findings:
     blank = replace(
         people_row(people),
         against=ORIGINAL,
-        source=source_text(labels=original.provenance, model=people.provenance),
+        source=source_text(
+            labels=original.provenance or IN_MEMORY, model=people.provenance or IN_MEMORY
+        ),
     )
     first, other = top_class(people), top_class(original)
     place = np.arange(len(people))
@@ -183,7 +206,7 @@ def signals_of(data: StudyData) -> dict[str, PerItem]:
 def label_signals(people: LabelSet) -> dict[str, PerItem]:
     """What labels alone tell of doubt."""
     return {
-        "entropy of people": signals.entropy(people),
+        ENTROPY: signals.entropy(people),
         "mass off the top": signals.non_max_mass(people),
     }
 
@@ -205,29 +228,36 @@ def judgment_signals(judgments: Judgments, people: LabelSet) -> dict[str, PerIte
     place = {item: row for row, item in enumerate(people.items)}
     item = np.array([place.get(name, -1) for name in chosen.table["item"]], dtype=np.int64)
     counted, stated = item >= 0, chosen.statements
-    found = time_signals(chosen, people.items)
+    response = response_times(chosen, people.items)
+    found = {} if response is None else {"response time": response}
     if stated.unsure.any():
         unsure = stated.unsure[stated.index][counted]
         found[UNSURE] = signals.unsure_proportion(unsure, item[counted], len(people))
-        found["share of classes unsure"] = signals.mean_uncertainty(
-            unsure, item[counted], len(people)
-        )
+        found[UNCERTAINTY] = signals.mean_uncertainty(unsure, item[counted], len(people))
     if stated.ruled_out.any():
         found["classes not ruled out"] = signals.possible_labels(
             stated.ruled_out[stated.index][counted], item[counted], len(people)
         )
+    if chosen.question.kind == "yes-no-unsure":
+        read = {name: build(chosen, name).crowd.mean() for name in WEIGHTINGS}
+        found |= entropies_beside(people, read)
     return found
 
 
-def time_signals(judgments: Judgments, items: tuple[str, ...]) -> dict[str, PerItem]:
-    """``response time`` of each item: the mean logarithm of seconds; nothing without times."""
-    timed = judgments.table.filter(pl.col("seconds") > 0)
-    # Times are skewed: the mean is that of their logarithms.
-    means = timed.group_by("item", maintain_order=True).agg(pl.col("seconds").log().mean())
-    known = dict(zip(means["item"], means["seconds"], strict=True))
-    if not known:
-        return {}
-    return {"response time": np.array([known.get(item, np.nan) for item in items])}
+def entropies_beside(people: LabelSet, others: Mapping[str, LabelSet]) -> dict[str, PerItem]:
+    """The entropy of every other label of the same items that is not people's own."""
+    own = signals.entropy(people)
+    found = {
+        f"entropy of {name}": at_items(people.items, labels.items, signals.entropy(labels))
+        for name, labels in others.items()
+    }
+    return {name: values for name, values in found.items() if not np.allclose(values, own)}
+
+
+def at_items(items: Sequence[str], known: Sequence[str], values: PerItem) -> PerItem:
+    """Values of known items at the places of others; NaN where there is none."""
+    by_item = dict(zip(known, values, strict=True))
+    return np.array([by_item.get(item, np.nan) for item in items])
 
 
 def entropies(data: StudyData, predictions: Predictions) -> Findings:

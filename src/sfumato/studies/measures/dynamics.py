@@ -1,11 +1,14 @@
 """Turn what networks believed after every epoch into data maps, and into how far they still moved.
 
-Seeds are pooled in a data map, so intervals of what is read from it are over items only.
+Seeds are pooled in a data map, so intervals of what is read from it are over items only. Trainings
+that stopped early have different lengths: what is said of an epoch is aligned at the start, what is
+said of the end at each training's own end (S4-51).
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -22,7 +25,7 @@ from sfumato.evaluation.cartography import (
     steadiness,
 )
 from sfumato.labels.labelset import LabelSet
-from sfumato.labels.signals import Mask, disputed_thirds, entropy, strata_of
+from sfumato.labels.signals import Mask, disputed_thirds, strata_of
 from sfumato.scores import Estimate, with_interval
 from sfumato.stats import (
     bootstrap_statistics,
@@ -44,9 +47,14 @@ from sfumato.studies.data import (
     mean_row,
     share_row,
 )
+from sfumato.studies.measures.doubt import ENTROPY, UNCERTAINTY, UNSURE, at_items, signals_of
 
 SIGNALS = ("confidence", "variability")
 """What a data map tells of an item."""
+
+DOUBTS = {"entropy": ENTROPY, "uncertainty": UNCERTAINTY, "unsure": UNSURE}
+"""Signals of people's doubt that a data map is held against, by their part in a metric's name:
+``spearman_DOUBT_SIGNAL`` (S4-35). The last two are paper 5's own, where people may be unsure."""
 
 GAPS = (("disputed", "unanimous"), ("most disputed", "least disputed"))
 """Strata of which the first should hold more items that are not easy (S4-35)."""
@@ -54,8 +62,9 @@ GAPS = (("disputed", "unanimous"), ("most disputed", "least disputed"))
 DRAWS = 300
 """Resamples behind the difference of two rank correlations."""
 
-EARLY = 10
-"""Epochs that are called early, of the paper's 40."""
+EARLY = "early_movement"
+EARLY_EPOCHS = 10
+"""Of the paper's 40."""
 
 TRAINING = "training"
 
@@ -66,7 +75,21 @@ class WatchedRuns:
 
     runs: Sequence[TrainingRun]
     items: tuple[str, ...]
-    beliefs: NDArray[np.float32]  # (seeds, epochs, items, classes)
+    beliefs: Sequence[NDArray[np.floating]]  # of each seed, (epochs, items, classes)
+
+    @property
+    def from_start(self) -> NDArray[np.float32]:
+        """The epochs that every seed has, from the first: (seeds, epochs, items, classes)."""
+        return np.stack([each[: self._epochs] for each in self.beliefs]).astype(np.float32)
+
+    @property
+    def from_end(self) -> NDArray[np.float32]:
+        """As many epochs, to the last of each seed."""
+        return np.stack([each[-self._epochs :] for each in self.beliefs]).astype(np.float32)
+
+    @property
+    def _epochs(self) -> int:
+        return min(len(each) for each in self.beliefs)
 
     @property
     def target(self) -> LabelSet:
@@ -77,7 +100,7 @@ class WatchedRuns:
 def watched_runs(
     data: StudyData, predictions: Predictions, arm: str, network: str
 ) -> WatchedRuns | None:
-    """As many epochs, the last ones, as every seed has; None where nothing was watched.
+    """What every seed's network believed after each epoch; None where nothing was watched.
 
     Items that people did not label, and seeds that learnt other items than the first, are left out.
     """
@@ -89,15 +112,18 @@ def watched_runs(
     known = set(data.people.items)
     learnt = found[0][0].split.train
     rows = np.flatnonzero([item in known for item in learnt])
-    epochs = min(len(beliefs) for _, beliefs in found)
-    stacked = np.stack([beliefs[-epochs:, rows] for _, beliefs in found]).astype(np.float32)
-    return WatchedRuns([run for run, _ in found], tuple(learnt[row] for row in rows), stacked)
+    return WatchedRuns(
+        [run for run, _ in found],
+        tuple(learnt[row] for row in rows),
+        [beliefs[:, rows] for _, beliefs in found],
+    )
 
 
 def data_maps(data: StudyData, predictions: Predictions) -> Findings:
     """A data map for each arm and network, its regions by stratum, and whether it follows people;
     and what soft labels change in it against the majority vote."""
     rng, draws = data.rng("data_maps"), data.study.draws
+    told = signals_of(data)
     rows: list[Estimate] = []
     maps: dict[tuple[str, str], tuple[DataMap, Estimate]] = {}
     tables = []
@@ -106,13 +132,22 @@ def data_maps(data: StudyData, predictions: Predictions) -> Findings:
             seen = watched_runs(data, predictions, arm, network)
             if seen is None or not seen.items:
                 continue
-            found = map_beliefs(seen.beliefs, seen.target)
+            found = map_beliefs(seen.from_end, seen.target)
             blank = replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network)
             people = data.people.take(seen.items)
-            tables.append(data_map_table(found, arm=arm, network=network, human=people))
-            rows += map_rows(found, people, blank, rng=rng, draws=draws)
+            doubts = doubts_at(seen.items, data.people.items, told)
+            tables.append(
+                data_map_table(
+                    found,
+                    arm=arm,
+                    network=network,
+                    human=people,
+                    uncertainty=doubts.get(UNCERTAINTY),
+                )
+            )
+            rows += map_rows(found, people, blank, doubts, rng=rng, draws=draws)
             maps[arm, network] = found, blank
-    rows += _changes(data, maps)
+    rows += _changes(data, maps, told)
     return Findings(rows, {"data_map": pl.concat(tables)} if tables else {})
 
 
@@ -121,16 +156,24 @@ def map_beliefs(beliefs: NDArray[np.floating], target: LabelSet) -> DataMap:
     return data_map(beliefs, target, last=min(LAST_EPOCHS, beliefs.shape[1]))
 
 
+def doubts_at(
+    items: Sequence[str], known: Sequence[str], told: Mapping[str, NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    """The signals of ``DOUBTS`` that are told of the known items, at the places of others."""
+    return {name: at_items(items, known, told[name]) for name in DOUBTS.values() if name in told}
+
+
 def map_rows(
     found: DataMap,
     people: LabelSet | None,
     blank: Estimate,
+    doubts: Mapping[str, NDArray[np.float64]],
     *,
     rng: np.random.Generator,
     draws: int,
 ) -> list[Estimate]:
     """Shares of the regions and means of the signals by stratum, and rank correlations of the
-    signals with people's entropy; without people over all items only."""
+    signals with people's doubts; without people over all items only."""
     region = np.array(found.region)
     strata = {"all": np.ones(len(region), dtype=np.bool_)}
     if people is not None:
@@ -151,10 +194,13 @@ def map_rows(
         for more, less in GAPS
         if strata[more].any() and strata[less].any()
     ]
-    for name in SIGNALS:
-        known = correlate(entropy(people), getattr(found, name), rng=rng, draws=draws)
-        row = replace(blank, metric=f"spearman_entropy_{name}", value=known.rho, items=known.items)
-        rows.append(with_interval(row, known.low, known.high, "items"))
+    for doubt, name in product(DOUBTS, SIGNALS):
+        if DOUBTS[doubt] in doubts:
+            pair = doubts[DOUBTS[doubt]], getattr(found, name)
+            known = correlate(*pair, rng=rng, draws=draws)
+            metric = f"spearman_{doubt}_{name}"
+            row = replace(blank, metric=metric, value=known.rho, items=known.items)
+            rows.append(with_interval(row, known.low, known.high, "items"))
     return rows
 
 
@@ -178,7 +224,9 @@ def _wilson(mask: Mask) -> tuple[float, float, float]:
 
 
 def _changes(
-    data: StudyData, maps: Mapping[tuple[str, str], tuple[DataMap, Estimate]]
+    data: StudyData,
+    maps: Mapping[tuple[str, str], tuple[DataMap, Estimate]],
+    told: Mapping[str, NDArray[np.float64]],
 ) -> list[Estimate]:
     """Learnt soft minus by the majority vote, item by item."""
     rng = np.random.default_rng(0)  # as the published comparison with paper 5 drew
@@ -198,8 +246,11 @@ def _changes(
                 apart = (learnt - voted)[inside]
                 if len(apart) > 1 and apart.std():
                     rows.append(mean_row(replace(pair, stratum=stratum), f"map_{name}", apart))
-            pair = replace(pair, metric=f"spearman_entropy_{name}")
-            rows.append(_correlations_apart(entropy(people), learnt, voted, pair, rng=rng))
+            doubts = doubts_at(items, data.people.items, told)
+            for doubt, signal in DOUBTS.items():
+                if signal in doubts:
+                    pair = replace(pair, metric=f"spearman_{doubt}_{name}")
+                    rows.append(_correlations_apart(doubts[signal], learnt, voted, pair, rng=rng))
     return rows
 
 
@@ -217,8 +268,10 @@ def _correlations_apart(
     *,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Spearman's rho with people's entropy, learnt soft minus by the majority vote: percentiles
+    """Spearman's rho with people's doubt, learnt soft minus by the majority vote: percentiles
     over resampled items, the same for both."""
+    known = np.isfinite(people)
+    people, soft, vote = people[known], soft[known], vote[known]
     codes = [dense_codes(values) for values in (people, soft, vote)]
 
     def apart(rows: NDArray[np.int64]) -> list[float]:
@@ -235,46 +288,68 @@ def _correlations_apart(
 
 def convergence(data: StudyData, predictions: Predictions) -> Findings:
     """How far beliefs move from epoch to epoch (S4-33), early on and in the end, against how far
-    seeds are apart (S4-51)."""
+    seeds are apart (S4-51); of all items and by stratum."""
     rows: list[Estimate] = []
     tables = []
     for network in data.study.networks:
-        early: dict[str, Estimate] = {}
+        early: dict[tuple[str, str], Estimate] = {}
         for arm in data.study.arm_names:
             seen = watched_runs(data, predictions, arm, network)
-            if seen is None or seen.beliefs.shape[1] < 2:
+            if seen is None or min(map(len, seen.beliefs)) < 2:
                 continue
-            blank = blank_row(data, seen.runs, part=TRAINING)
-            found = movement_findings(seen.beliefs, replace(blank, arm=arm, network=network))
+            blank = replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network)
+            strata = strata_of(data.people.take(seen.items))
+            found = movement_findings(seen.from_start, blank, strata, late=seen.from_end)
             tables.append(found.tables["convergence"])
             rows += found.estimates
-            early[arm] = found.estimates[0]
-        if LEARNT_SOFT in early and LEARNT_VOTE in early:
-            soft, vote = early[LEARNT_SOFT], early[LEARNT_VOTE]
-            rows.append(apart_row(soft, vote, replace(soft, second=LEARNT_VOTE)))
+            early |= {(arm, one.stratum): one for one in found.estimates if one.metric == EARLY}
+        for (arm, stratum), soft in early.items():
+            vote = early.get((LEARNT_VOTE, stratum))
+            if arm == LEARNT_SOFT and vote is not None:
+                rows.append(apart_row(soft, vote, replace(soft, second=LEARNT_VOTE)))
     return Findings(rows, {"convergence": pl.concat(tables)} if tables else {})
 
 
-def movement_findings(beliefs: NDArray[np.floating], blank: Estimate) -> Findings:
-    """Divergence from epoch to epoch of two or more: the curve, its early mean first among the
-    estimates, and with several seeds the late one against the spread between them."""
-    blank = replace(blank, items=beliefs.shape[2])
-    table = convergence_table(beliefs, arm=blank.arm, network=blank.network)
-    late = _late(beliefs, blank) if len(beliefs) > 1 else []
-    return Findings([_early(table, blank), *late], {"convergence": table})
+def movement_findings(
+    beliefs: NDArray[np.floating],
+    blank: Estimate,
+    strata: Mapping[str, Mask] | None = None,
+    *,
+    late: NDArray[np.floating] | None = None,
+) -> Findings:
+    """Divergence from epoch to epoch of two or more, of all items and by stratum: the curve, its
+    early mean, and with several seeds the late one against the spread between them.
+
+    ``late`` are the ends of the trainings, where these differ in length; by default ``beliefs``.
+    """
+    late = beliefs if late is None else late
+    rows, tables = [], []
+    everything = np.ones(beliefs.shape[2], dtype=np.bool_)
+    for stratum, inside in {"all": everything, **(strata or {})}.items():
+        if inside.any():
+            here = replace(blank, stratum=stratum, items=int(inside.sum()))
+            table = convergence_table(
+                beliefs, arm=blank.arm, network=blank.network, stratum=inside
+            ).with_columns(stratum=pl.lit(stratum))
+            rows += [_early(table, here), *_late(late[:, :, inside], here)]
+            tables.append(table)
+    return Findings(rows, {"convergence": pl.concat(tables)})
 
 
 def _early(table: pl.DataFrame, blank: Estimate) -> Estimate:
     """Mean divergence of early epochs; the ends of their intervals are averaged too: the interval
     of a mean is never wider."""
-    early = table.filter(pl.col("epoch") <= EARLY)
+    early = table.filter(pl.col("epoch") <= EARLY_EPOCHS)
     means = {name: early[name].mean() for name in ("jsd", "low", "high")}
-    row = replace(blank, metric="early_movement", value=means["jsd"])  # type: ignore[arg-type]
+    row = replace(blank, metric=EARLY, value=means["jsd"])  # type: ignore[arg-type]
     return with_interval(row, means["low"], means["high"], "seeds")  # type: ignore[arg-type]
 
 
 def _late(beliefs: NDArray[np.floating], blank: Estimate) -> list[Estimate]:
-    """Movement inside a run against spread between seeds, in the last epochs (S4-51)."""
+    """Movement inside a run against spread between seeds, in the last epochs (S4-51); nothing of a
+    single seed."""
+    if len(beliefs) < 2:
+        return []
     found = steadiness(beliefs, last=min(LAST_EPOCHS, beliefs.shape[1] - 1))
     return [
         mean_row(blank, "late_movement", found.movement),

@@ -27,11 +27,14 @@ from sfumato.evaluation.duplicates import (
     leakage_table,
     pairs_table,
 )
-from sfumato.labels.labelset import LabelSet
+from sfumato.labels.build import build
+from sfumato.labels.compare import closest_pairs, farthest_pairs
+from sfumato.labels.labelset import CrowdLabels, LabelSet
 from sfumato.labels.signals import entropy
 from sfumato.scores import Estimate, source_text
 from sfumato.studies.data import (
     LEARNT_SOFT,
+    PEOPLE,
     Findings,
     Predictions,
     StudyData,
@@ -40,13 +43,19 @@ from sfumato.studies.data import (
     share_row,
     shared_items,
 )
-from sfumato.studies.measures.doubt import UNSURE, signals_of
+from sfumato.studies.measures.doubt import UNSURE, at_items, signals_of
 from sfumato.studies.measures.dynamics import SIGNALS, TRAINING, map_beliefs, watched_runs
 
 SHOWN = 8
 """Pictures in a gallery."""
 SAMPLES = 4
 """Of each kind of interest."""
+PAIRED = 3
+"""Pictures of each group in which labels of two kinds of people are compared."""
+VARIETIES = 6
+"""Readings of one answer that are shown; more have no colours of their own."""
+SURE = 1e-9
+"""Entropy below which people are of one mind, but for rounding."""
 MODELS = 3
 """Arms whose beliefs stand beside people's."""
 
@@ -89,6 +98,79 @@ def items_of_interest(data: StudyData, predictions: Predictions) -> Findings:
     return Findings(kinds.estimates, tables, _images(data, tuple(dict.fromkeys(shown))))
 
 
+def label_pairs(data: StudyData, predictions: Predictions) -> Findings:
+    """Pictures with the labels of two kinds of people: the study's judgments, and whoever it tests
+    by first (S3-17; S3-F1, F3, F4, F8, F9).
+
+    The closest among doubtful pictures are as rich from both; the farthest tell them apart; of
+    those on which the second are of one mind the first are least sure. ``varieties`` is one answer
+    to a doubtful picture as every arm of the study reads it (S3-F2).
+    """
+    study = data.study
+    tested = study.tests[0].against[0]
+    if data.judgments is None or tested == PEOPLE:
+        return Findings()
+    soft = build(data.judgments, study.recipe).crowd.mean()
+    known = set(data.people.items)
+    soft = soft.take([item for item in soft.items if item in known])
+    other = data.people.take(soft.items)
+    doubt = entropy(other)
+
+    def among(rows: NDArray[np.bool_]) -> tuple[LabelSet, LabelSet]:
+        items = [item for item, kept in zip(soft.items, rows, strict=True) if kept]
+        return other.take(items), soft.take(items)
+
+    agreed, softened = among(doubt < SURE)
+    least_sure = most_doubtful(softened, count=PAIRED)
+    chosen = {
+        "closest": closest_pairs(*among(doubt > np.median(doubt)), PAIRED),
+        "farthest": farthest_pairs(other, soft, PAIRED),
+        "softened": farthest_pairs(agreed.take(least_sure), softened.take(least_sure), PAIRED),
+    }
+    distances = {pair.item: (group, pair.distance) for group in chosen for pair in chosen[group]}
+    sources = {tested: other, f"answers read by {study.recipe}": soft}
+    pairs = bars(sources, list(distances)).with_columns(
+        group=pl.col("item").map_elements(lambda item: distances[item][0], pl.String),
+        distance=pl.col("item").map_elements(lambda item: distances[item][1], pl.Float64),
+    )
+    varieties = _varieties(data, most_doubtful(soft, count=PAIRED))
+    shown = dict.fromkeys([*distances, *varieties["item"]])
+    return Findings(
+        tables={"label_pairs": pairs, "varieties": varieties}, pictures=_images(data, tuple(shown))
+    )
+
+
+def _varieties(data: StudyData, items: Sequence[str]) -> pl.DataFrame:
+    """One person's answer to each item as the arms read it; none where all read it alike."""
+    named: dict[str, str] = {}
+    for arm in data.study.arms:
+        if arm.labels in data.recipes:
+            named.setdefault(data.recipes[arm.labels], arm.labels)
+    crowds = {name: data.crowds[name] for name in list(named.values())[:VARIETIES]}
+    if len(crowds) < 2:
+        return bars({}, ())
+    rows: dict[str, list[NDArray[np.float64]]] = {name: [] for name in crowds}
+    for item in items:
+        said = {name: _by_person(crowd, item) for name, crowd in crowds.items()}
+        first, *others = said.values()
+        person = next(who for who in first if all(who in other for other in others))
+        for name, answers in said.items():
+            rows[name].append(answers[person])
+    return bars(
+        {
+            name: LabelSet(tuple(items), crowds[name].classes, np.stack(each))
+            for name, each in rows.items()
+        },
+        items,
+    )
+
+
+def _by_person(crowd: CrowdLabels, item: str) -> dict[str, NDArray[np.float64]]:
+    """The labels of an item by who gave them."""
+    places = np.flatnonzero(crowd.item == crowd.items.index(item))
+    return {crowd.annotators[crowd.annotator[at]]: crowd.probs[at] for at in places}
+
+
 def _images(data: StudyData, items: tuple[str, ...]) -> dict[str, NDArray[np.uint8]]:
     if data.pictures is None:
         return {}
@@ -108,21 +190,13 @@ def _kinds(data: StudyData, predictions: Predictions, network: str) -> Findings:
     seen = watched_runs(data, predictions, arm, network)
     if seen is None or not seen.items:
         return Findings()
-    found = map_beliefs(seen.beliefs, seen.target)
+    found = map_beliefs(seen.from_end, seen.target)
     signals = {name: getattr(found, name) for name in SIGNALS}
     unsure = signals_of(data).get(UNSURE)
     if unsure is not None:
         signals[UNSURE] = at_items(seen.items, data.people.items, unsure)
     blank = replace(blank_row(data, seen.runs, part=TRAINING), arm=arm, network=network)
     return interesting(data.people.take(seen.items), signals, blank, count=SAMPLES)
-
-
-def at_items(
-    items: Sequence[str], known: Sequence[str], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Values of known items at the places of others; NaN where there is none."""
-    by_item = dict(zip(known, values, strict=True))
-    return np.array([by_item.get(item, np.nan) for item in items])
 
 
 def interesting(

@@ -114,7 +114,7 @@ class _Case:
 def _spoilt_cases(study: Study, predictions: Predictions, venue: Venue) -> Iterator[_Case]:
     done = conditions(study.attacks, study.corruptions, study.strength)
     tests = [test for run in predictions.runs for test in run.tests if test.part == venue.part]
-    if not done or not tests[0].attacked:
+    if not done or not tests[0].attacked or venue.network in study.heads:
         return
     yield _Case((CLEAN,), CLEAN, ATTACKED)
     for condition in done:

@@ -4,6 +4,7 @@ They read numbers and tables only, so that a run and an audit of files are told 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from sfumato.reporting.text import Finding, count, interval, mode_shift, number,
 from sfumato.scores import Estimate, Estimates, metric_words
 from sfumato.studies.data import LEARNT_ORIGINAL, LEARNT_SOFT, LEARNT_VOTE, PEOPLE, RunFolder
 from sfumato.studies.measures.doubt import TOP, TOP_SHARE
-from sfumato.studies.measures.dynamics import SIGNALS
+from sfumato.studies.measures.dynamics import DOUBTS, EARLY, SIGNALS
 from sfumato.studies.measures.interest import LEARNT
 from sfumato.studies.measures.modes import STEPS
 from sfumato.studies.measures.trained import ATTACKED
@@ -298,7 +299,7 @@ def learning_blocks(results: Results) -> Iterable[Block]:
     yield from alignment_blocks(results)
     yield from _steadiness(results)
     if "convergence" in results.tables:
-        moved = results.estimates.filter(metric="early_movement", second="")
+        moved = results.estimates.filter(metric=EARLY, second="", stratum="all")
         yield curves.convergence(results.tables["convergence"], score_figures.basis_of(moved.table))
 
 
@@ -335,23 +336,26 @@ def _maps(results: Results) -> Iterable[Block]:
 
 
 def alignment_rows(estimates: Estimates) -> pl.DataFrame:
-    """Rank correlations of people's entropy with signals of models, against what is expected."""
-    signals = {f"spearman_entropy_{name}": name for name in SIGNALS}
+    """Rank correlations of people's doubts with signals of models, against what is expected."""
+    pairs = {
+        f"spearman_{doubt}_{name}": (DOUBTS[doubt], name)
+        for doubt, name in product(DOUBTS, SIGNALS)
+    }
     rows = [
         {
             "arm": one.arm,
             "network": one.network,
             "stratum": one.stratum,
-            "people": "entropy of people",
-            "model": signals[one.metric],
+            "people": pairs[one.metric][0],
+            "model": pairs[one.metric][1],
             "rho": one.value,
             "low": one.low,
             "high": one.high,
             "items": one.items,
-            "expected": EXPECTED[signals[one.metric]],
-            "found": found_words(one, EXPECTED[signals[one.metric]]),
+            "expected": EXPECTED[pairs[one.metric][1]],
+            "found": found_words(one, EXPECTED[pairs[one.metric][1]]),
         }
-        for one in estimates.scores.filter(metric=list(signals))
+        for one in estimates.scores.filter(metric=list(pairs))
     ]
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high"), pl.Float64))
 
@@ -383,16 +387,17 @@ def alignment_blocks(results: Results) -> Iterable[Block]:
 
 def _steadiness(results: Results) -> Iterable[Block]:
     names = ("late_movement", "late_seed_spread", "late_seed_spread_less_movement")
-    rows: dict[tuple[str, str], dict[str, Estimate]] = {}
+    rows: dict[tuple[str, str, str], dict[str, Estimate]] = {}
     for one in results.estimates.filter(metric=names):
-        rows.setdefault((one.arm, one.network), {})[one.metric] = one
+        rows.setdefault((one.arm, one.network, one.stratum), {})[one.metric] = one
     shown = []
-    for (arm, network), row in rows.items():
+    for (arm, network, stratum), row in rows.items():
         movement, spread, apart = (row[name] for name in names)
         shown.append(
             {
                 "arm": arm,
                 "network": network,
+                "stratum": stratum,
                 "movement in a run (bits)": number(movement.value),
                 "spread between seeds (bits)": number(spread.value),
                 "ratio": number(movement.value / spread.value if spread.value else float("nan")),

@@ -2,20 +2,26 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, product
 
 import polars as pl
 
 from sfumato.evaluation.people import PERSON_METRICS
-from sfumato.reporting.draw import Drawing
+from sfumato.reporting.draw import Basis, Drawing
 from sfumato.reporting.figures import curves as curve_figures
 from sfumato.reporting.figures import curves as uncertainty
+from sfumato.reporting.figures import galleries, trade_off
 from sfumato.reporting.figures import scores as score_figures
-from sfumato.reporting.figures import trade_off
 from sfumato.reporting.page import Block, Origin, Section, Table, score_table
 from sfumato.reporting.text import BOTH, condition_words, number, with_ends
 from sfumato.scores import Estimate, Estimates, metric_words
-from sfumato.studies.claims import JudgedClaim, counts_text, found_text, ratio_text
+from sfumato.studies.claims import (
+    JudgedClaim,
+    counts_text,
+    found_text,
+    ratio_text,
+    regime_table,
+)
 from sfumato.studies.data import ORIGINAL, PEOPLE, RunFolder
 from sfumato.studies.measures.rescore import ORACLE
 from sfumato.studies.study import Arm, StudyCurve
@@ -39,7 +45,7 @@ def claims(run: RunFolder) -> Section | None:
             "claim": one.claim.sentence,
             "paper": f"{one.claim.printed} ({one.claim.place})".strip(),
             "here (95 %)": found_text(one),
-            "ratio": ratio_text(one),
+            "ratio": ratio_text(one.deciding),
             "verdict": "; ".join([one.answer, *_elsewhere(one)]),
         }
         for one in run.claims
@@ -62,32 +68,22 @@ def claims(run: RunFolder) -> Section | None:
     return Section("Next to the paper", text, (table, *_regime(run)))
 
 
-REGIME = ("training_accuracy", "training_cross_entropy", *PAIRED)
-"""Whether a network memorised its items, and how sure it is: where the paper's were."""
-
-
 def _regime(run: RunFolder) -> list[Block]:
-    """Our hard arm beside the paper's: a claim is about networks in its regime."""
-    arms = {one.claim.yardstick for one in run.claims if one.claim.yardstick}
-    printed = {
-        (row["arm"], row["against"], row["metric"]): row["printed"]
-        for row in run.printed
-        if not row["attack"] and row["stratum"] == "all"
-    }
-    rows = [
-        {
-            "arm": one.arm,
-            "network": one.network,
-            "measure": metric_words(one.metric).title,
-            "against": one.against,
-            "here (95 %)": with_ends(one),
-            "paper": printed.get((one.arm, one.against, one.metric), "not printed"),
-        }
-        for one in clean(run.estimates.scores)
-        if one.arm in arms and one.metric in REGIME
-    ]
-    return (
-        [Table("Regime: the hard arm, here and in the paper", pl.DataFrame(rows))] if rows else []
+    """Our hard arm beside the paper's."""
+    arm, table = regime_of(run)
+    title = f"Regime: {arm!r}, here and in the paper"
+    return [Table(title, table)] if len(table) else []
+
+
+def regime_of(run: RunFolder) -> tuple[str, pl.DataFrame]:
+    """Which arm is the hard one, and how well its networks know what they learnt and others."""
+    study = run.study
+    return regime_table(
+        [one.claim for one in run.claims],
+        run.printed,
+        run.estimates.table,
+        against=study.tests[0].against[0] if study.tests else "",
+        control=study.controls[0] if study.controls else "",
     )
 
 
@@ -124,6 +120,38 @@ def scores(run: RunFolder) -> Section | None:
         "a mean over items, by item. All numbers are in estimates.parquet."
     )
     return Section("How close to people and to labels", text, tuple(blocks))
+
+
+def grids(run: RunFolder) -> Section | None:
+    """Arms that differ in one number that is searched over, and which value is best."""
+    families: dict[str, list[str]] = {}
+    for arm in run.study.arms:
+        if arm.grid_values:
+            families.setdefault(arm.family, []).append(arm.name)
+    metric, against = "cross_entropy", run.study.tests[0].against[0] if run.study.tests else ""
+    found = clean(run.estimates.scores).filter(metric=metric, against=against)
+    rows = []
+    for (family, arms), network in product(families.items(), run.study.networks):
+        known = {one.arm: one for one in found.filter(arm=arms, network=network)}
+        best = min(known.values(), key=lambda one: one.value, default=None)
+        rows += [
+            {
+                "labels": family,
+                "network": network,
+                "value": run.study.arm(arm).grid_values,
+                f"{metric_words(metric).title} (95 %)": with_ends(known[arm]),
+                "": "best" if known[arm] is best else "",
+            }
+            for arm in arms
+            if arm in known and len(known) > 1
+        ]
+    if not rows:
+        return None
+    text = (
+        f"Held against {against}. Values whose intervals overlap may change places with other "
+        "seeds; differences from the controls are paired and tell more."
+    )
+    return Section("Values side by side", text, (Table("Grids", pl.DataFrame(rows)),))
 
 
 def people(run: RunFolder) -> Section | None:
@@ -232,13 +260,32 @@ def scores_table(run: RunFolder, mine: Estimates) -> pl.DataFrame:
         paper = printed.get((one.arm, one.against, one.stratum, one.attack, one.bound, one.metric))
         row[metric_words(one.metric).title] = f"{ours} | paper {paper}" if paper else ours
     titles = list(dict.fromkeys(title for row in rows.values() for title in row))
+    seconds = _seconds(run)
+    columns = next(iter(seconds.values()), {})
     return pl.DataFrame(
         [
             {"arm": arm, "network": network, "images": condition}
+            | {**dict.fromkeys(columns, ""), **seconds.get(arm, {})}
             | {title: row.get(title, "") for title in titles}
             for (arm, network, condition), row in rows.items()
         ]
     )
+
+
+def _seconds(run: RunFolder) -> dict[str, dict[str, str]]:
+    """By arm, what its answers take; where the study has one price of each label (S3-03)."""
+    prices = [curve for curve in run.study.curves if curve.over == "seconds"]
+    if len(prices) != 1:
+        return {}
+    (curve,) = prices
+    return {
+        arm.name: {
+            "seconds per answer": f"{curve.seconds[arm.labels]:g}",
+            "seconds per image": f"{taken:g}",
+        }
+        for arm in run.study.arms
+        if (taken := amount(curve, arm)) is not None
+    }
 
 
 def _tabled(mine: Estimates) -> list[Estimate]:
@@ -496,6 +543,62 @@ def _against_entropy(mine: Estimates, soft: dict[str, float]) -> Drawing:
     )
 
 
+def similarity(run: RunFolder) -> Section | None:
+    """Label sets and networks against rated similarities (S1-F4, S1-F8, S1-F10)."""
+    recovered = run.estimates.scores.filter(metric="recovered_similarity")
+    if "similarity" not in run.tables or not len(recovered):
+        return None
+    ends = {one.arm: (one.value, one.low, one.high) for one in recovered}
+    rows = [
+        {"name": row["labels"], "measure": measure, "x": row[column], **_ends(ends[row["labels"]])}
+        for measure, column in (
+            ("mean entropy (nats)", "mean_entropy"),
+            ("variance of the largest probability", "variance_of_top"),
+            ("share of wrong comparisons", "wrong"),
+        )
+        for row in run.tables["similarity"].iter_rows(named=True)
+    ]
+    blocks: list[Block] = [
+        _relation(rows, recovered, name="similarity", title="What label sets tell of similarity")
+    ]
+    networks = run.estimates.scores.filter(metric="network_similarity")
+    if len(networks):
+        blocks.append(
+            score_figures.by_arm(
+                networks.filter(part=networks.table["part"][0]).table,
+                name="network-similarity",
+                title="Do networks find alike what people do?",
+            )
+        )
+    shown = clean(run.estimates.scores).filter(metric="cross_entropy", arm=list(ends))
+    rows = [
+        {
+            "name": one.arm,
+            "measure": f"tested on {one.against}, {one.network}",
+            "x": ends[one.arm][0],
+            **_ends((one.value, one.low, one.high)),
+        }
+        for one in shown
+    ]
+    title = "Cross-entropy by what labels tell of similarity"
+    drawn = {"name": "performance-information", "title": title, "value": "cross-entropy"}
+    blocks += [_relation(rows, shown, **drawn)] if rows else []
+    text = (
+        "Every label set is embedded by itself and compared with rated pairs; label sets that only "
+        "smooth others recover the same. Networks are compared by what their last layer reads."
+    )
+    return Section("Similarities that people rated", text, tuple(blocks))
+
+
+def _ends(numbers: tuple[float, float | None, float | None]) -> dict[str, float | None]:
+    return dict(zip(("value", "low", "high"), numbers, strict=True))
+
+
+def _relation(rows: list[dict[str, object]], basis: Estimates, **how: str) -> Drawing:
+    table = pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high"), pl.Float64))
+    return score_figures.relation(table, score_figures.basis_of(basis.table), **how)
+
+
 def tracking(run: RunFolder) -> Section | None:
     """Whether soft answers follow the ambiguity that others' votes show: items as dots (S3-F5)."""
     if "tracking" not in run.tables:
@@ -510,6 +613,30 @@ def tracking(run: RunFolder) -> Section | None:
     return Section("Answers and ambiguity", text, (drawing,))
 
 
+def label_pairs(run: RunFolder) -> Section | None:
+    """Labels of two kinds of people side by side, and one answer as every recipe reads it."""
+    if "label_pairs" not in run.tables:
+        return None
+    basis = Basis(run.simulated)
+    blocks: list[Block] = [galleries.label_pairs(run.tables["label_pairs"], run.pictures, basis)]
+    if "varieties" in run.tables:
+        blocks.append(
+            galleries.gallery(
+                run.tables["varieties"],
+                run.pictures,
+                basis,
+                name="varieties",
+                title="One person's answer, as every recipe reads it",
+            )
+        )
+    text = (
+        "Closest are doubtful pictures to which both give the same label; farthest those on which "
+        "they differ most; softened are those on which one kind of people is of one mind and the "
+        "other is least sure. Chosen by total variation and entropy, not by hand."
+    )
+    return Section("Labels side by side", text, tuple(blocks))
+
+
 def arms(run: RunFolder) -> Section | None:
     """What the networks learnt from."""
     if "arms" not in run.tables:
@@ -522,6 +649,14 @@ def arms(run: RunFolder) -> Section | None:
         f"Every arm trained {', '.join(study.networks)} for {study.training.epochs} epochs at "
         f"most, with {study.seeds} seeds{folds}; all took {run.timing.seconds:.0f} s."
     )
+    if study.corruptions:
+        whose = "CIFAR-10-C's own" if run.info.get("corrupted elsewhere") else "corrupted by us"
+        text += f" Corrupted images are {whose}."
+    if study.dynamics is not None:
+        text += (
+            f" Data maps and convergence are of other trainings, of {study.dynamics.epochs} epochs "
+            f"at a {study.dynamics.schedule} rate."
+        )
     return Section("What was compared", text, (learnt,))
 
 
