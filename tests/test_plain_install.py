@@ -122,8 +122,9 @@ def make_inputs(folder: Path) -> None:
         Image.fromarray(pixels).save(folder / "pictures" / f"i{number}.png")
         table += f"i{number},{'cat' if number % 2 else 'dog'}\n"
     (folder / "table.csv").write_text(table)
-    (folder / "pages").mkdir()
-    shutil.copy(ROOT / "docs" / "results" / "hmix.json", folder / "pages")
+    results = ROOT / "docs" / "results"
+    shutil.copytree(results / "hmix", folder / "pages" / "hmix")
+    shutil.copy(results / "hmix.json", folder / "pages")
 
 
 CROWD = ("votes.csv", "--format", "crowd")

@@ -357,7 +357,7 @@ def test_compute_is_added_up_by_device() -> None:
     runs = [of(cpu, 3600), of("NVIDIA A100", 900), of(cpu, 5400)]
 
     assert compute_text(runs) == (
-        "Compute: 0.25 hours of NVIDIA A100 and 2.50 hours of x86_64 AVX512 in 3 runs; "
+        "Compute: 15 min of NVIDIA A100 and 2.5 h of x86_64 AVX512 in 3 runs; "
         "each core of a CPU counts as a device."
     )
 

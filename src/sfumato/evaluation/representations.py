@@ -7,13 +7,11 @@ what was learnt from them, as tables.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sfumato.errors import DataError
 from sfumato.labels.labelset import LabelSet
@@ -29,6 +27,9 @@ from sfumato.stats import (
     permutation_p,
     spearman_of_codes,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Matrix = NDArray[np.float64]  # (items, items)
 
@@ -70,7 +71,7 @@ class PerformanceCurve:
 
 
 def vectors_of(
-    features: Callable[[Tensor], Tensor], images: Tensor, *, batch_size: int = 256
+    features: "Callable[[Tensor], Tensor]", images: "Tensor", *, batch_size: int = 256
 ) -> NDArray[np.float64]:
     """What ``features`` makes of each image, (items, width), in batches and without gradients.
 
@@ -79,6 +80,8 @@ def vectors_of(
     """
     if batch_size < 1:
         raise DataError(f"A batch of {batch_size} images was asked for; ask for 1 or more.")
+    import torch
+
     with torch.no_grad():
         parts = [features(part).flatten(1).double().cpu() for part in images.split(batch_size)]
     return torch.cat(parts).numpy()

@@ -48,6 +48,7 @@ from sfumato.evaluation.trials import ArmTrials, Mask, Trial, metric_rows, strat
 from sfumato.labels.files import read_labels
 from sfumato.labels.labelset import align
 from sfumato.labels.signals import agreement_strata, disputed_thirds, strata_of
+from sfumato.reporting.page import duration
 from sfumato.reporting.text import count
 from sfumato.scores import Estimates, source_text, with_interval
 from sfumato.stats import share_interval, student_interval
@@ -584,15 +585,15 @@ class RunFolder(ShortRepr):
 
 
 def compute_text(runs: Sequence[RunFolder]) -> str:
-    """The hours of devices that runs took, by kind of device (S2-56).
+    """The time of devices that runs took, by kind of device (S2-56).
 
     Trainings that a run found finished count where they ran.
     """
-    hours: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for run in runs:
         device = str(run.info.get("versions", {}).get("device", "unknown device"))
-        hours[device] = hours.get(device, 0.0) + run.timing.cell_seconds / 3600
-    told = [f"{spent:,.2f} hours of {device}" for device, spent in sorted(hours.items())]
+        seconds[device] = seconds.get(device, 0.0) + run.timing.cell_seconds
+    told = [f"{duration(spent)} of {device}" for device, spent in sorted(seconds.items())]
     return (
         f"Compute: {' and '.join(told)} in {count(len(runs), 'run')}; "
         "each core of a CPU counts as a device."
