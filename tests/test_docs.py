@@ -42,7 +42,7 @@ from sfumato.names import find
 from sfumato.reporting import figures
 from sfumato.reporting.page import duration, markdown_table
 from sfumato.studies.claims import counts_text
-from sfumato.studies.results import CONTROLS, read_estimates, read_results
+from sfumato.studies.results import CONTROLS, counts_table, read_estimates, read_results
 from sfumato.studies.run import choose_study
 from sfumato.studies.study import (
     Arm,
@@ -221,6 +221,60 @@ def test_readme_tells_results_as_the_files_do() -> None:
 
     expected = f"{counts_text(verdicts)}\n\n{markdown_table(pl.DataFrame(rows))}"
     kept_true(ROOT / "README.md", expected)
+
+
+PAPER = ROOT / "paper" / "paper.md"
+SOURCES = re.compile(r"<!-- numbers: (\S+) by `([^`]+)` -->")
+"""Behind a paragraph of the paper: the page with its numbers, and the command that prints them."""
+
+
+def test_paper_tells_results_as_the_files_do() -> None:
+    claims = [claim for one in RESULTS.values() if not one["beside"] for claim in claims_of(one)]
+    works = {work: [one for one in claims if one["work"] == work] for work in works_of(claims)}
+
+    expected = f"{counts_text(claim['verdict'] for claim in claims)}\n\n{counts_table(works)}"
+    kept_true(PAPER, expected)
+
+
+def works_of(claims: list[dict[str, Any]]) -> list[str]:
+    return sorted({claim["work"] for claim in claims})
+
+
+def test_every_number_of_the_paper_is_on_a_page_that_names_its_command() -> None:
+    _, _, body = PAPER.read_text(encoding="utf-8").partition("\n# Summary\n")
+    body, _, _ = body.partition("<!-- found")
+    looked = 0
+    for paragraph in body.split("\n\n"):
+        prose = re.sub(r"`[^`]*`|@\w+|<!--.*?-->", "", paragraph)
+        numbers = re.findall(r"\d[\d,]*(?:\.\d+)?", prose)
+        sources = SOURCES.findall(paragraph)
+        assert sources or not numbers, f"Nothing is named that prints these: {paragraph}"
+        for page, command in sources:
+            text = (ROOT / page).read_text(encoding="utf-8")
+            program, name, *words = shlex.split(command)
+            if program == "python":
+                assert (ROOT / name).is_file()
+                assert f"python {name}" in text
+            else:
+                assert f"sfumato {' '.join([name, *words[:1]])}" in text
+            told = set(re.findall(r"\d[\d,]*(?:\.\d+)?", text))
+            missing = [number for number in numbers if number not in told]
+            assert missing == [], f"{page} has no {missing}: {paragraph}"
+            looked += len(numbers)
+    assert looked > 15
+
+
+def test_paper_has_the_parts_and_the_length_of_its_journal() -> None:
+    text = PAPER.read_text(encoding="utf-8")
+    keys = set(
+        re.findall(r"^@\w+\{(\w+),$", (PAPER.parent / "paper.bib").read_text(), re.MULTILINE)
+    )
+
+    heads = re.findall(r"^# (.*)$", text, re.MULTILINE)
+    assert heads[:3] == ["Summary", "Statement of need", "State of the field"]
+    assert heads[-1] == "References"
+    assert len(text.split()) < 1300
+    assert set(re.findall(r"@(\w+)", text)) == keys
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -237,6 +237,8 @@ def test_page_tells_claims_bad_news_what_was_not_tested_and_controls() -> None:
 
     lines = page.splitlines()
     assert "4 claims: 1 reproduced, 1 contradicted" in page
+    assert "| [cifar10s-aggregate](../results/cifar10s-aggregate.md) | 1 | 0 |" in page
+    assert "- Sentence a. *reproduced*: found a (paper 4, table 1)." in lines
     assert "- Sentence b. *contradicted*: found b (paper 4, table 1)." in lines
     assert "- Our control: Sentence e. *no*: found e." in lines
     assert any("Sentence a." in line and "| 2 | undecided |" in line for line in lines)
@@ -245,6 +247,21 @@ def test_page_tells_claims_bad_news_what_was_not_tested_and_controls() -> None:
     assert "| cnn-3 | 0.61 |" in lines
     assert "[cifar10s-aggregate](../results/cifar10s-aggregate.md)" in page
     assert "Without results so far: `cifar10s-separate`" in page
+
+
+def test_page_begins_with_the_first_claims_of_either_outcome() -> None:
+    claims = [
+        claimed(f"{kind}{place}", verdict)
+        for kind, verdict in (("good", "reproduced"), ("bad", "contradicted"))
+        for place in range(4)
+    ]
+    stored = {"cifar10s-aggregate": result("cifar10s-aggregate", claims=claims)}
+
+    short, _, _ = paper_page("paper-4", stored, [], "..").partition("Without results so far")
+
+    told = [line.split()[2].rstrip(".") for line in short.splitlines() if line.startswith("- ")]
+    assert told == ["good0", "good1", "bad0", "bad1"]
+    assert "Reproduced, or answered yes by a control: 4. The first 2 of each study:" in short
 
 
 def test_pages_are_written_from_the_results_of_the_documentation(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from sfumato.studies.claims import (
 from sfumato.studies.results import (
     CONTROLS,
     NOT_LOOKED_AT,
+    counts_table,
     read_regime,
     read_results,
 )
@@ -41,7 +42,13 @@ NUMBERS, NUMBERS_CSV = "numbers.md", "numbers.csv"
 """The list of all printed numbers, beside the pages."""
 NOTHING = "–"
 UNTESTED = ("not testable here", "not testable at this size")
-BAD_NEWS = ("contradicted", "absent")
+FIRST = 2
+"""Claims of a study that are told at the top of a page, of either outcome."""
+SHOWN_FIRST = {
+    "Reproduced, or answered yes by a control": ("reproduced",),
+    "Contradicted, absent, or answered no by a control": ("contradicted", "absent"),
+}
+"""Good and bad news, by the same rule."""
 
 
 class Paper(StudySettings):
@@ -134,7 +141,7 @@ def paper_page(name: str, stored: Mapping[str, Result], numbers: Sequence[Row], 
         f"again from stored results. [What verdicts mean]({link}/README.md).\n",
         "## In short\n",
         counts_text(row["verdict"] for row in rows if row["work"] != CONTROLS) + "\n",
-        *_bad_news(rows),
+        *_in_short(ran, link),
         *([f"Without results so far: {missing}.\n"] if missing else []),
         *(part for result in ran for part in _study_parts(result, stored, link)),
         "## Numbers of its tables\n",
@@ -143,18 +150,30 @@ def paper_page(name: str, stored: Mapping[str, Result], numbers: Sequence[Row], 
     return "\n".join(parts)
 
 
-def _bad_news(rows: Iterable[Row]) -> list[str]:
-    """What the author would rather not read, as sentences."""
-    found = [
-        f"- {'Our control: ' if control else ''}{row['says']} "
-        f"*{CONTROL_ANSWERS[row['verdict']] if control else row['verdict']}*: {_ours(row)}"
-        + ("." if control else f" ({row['source']}).")
-        for row in rows
-        if row["verdict"] in BAD_NEWS
-        for control in [row["work"] == CONTROLS]
-    ]
-    told = f"Contradicted, absent, or answered no by a control: {len(found)}.\n"
-    return [told, *([*found, ""] if found else [])]
+def _in_short(ran: Sequence[Result], link: str) -> list[str]:
+    """How many claims of each study came out how, and its first ones that hold and that do not."""
+    parts = []
+    claims = {
+        f"[{one['name']}]({link}/{one['name']}.md)": mine
+        for one in ran
+        if (mine := [row for row in one["claims"] if row["work"] != CONTROLS])
+    }
+    if claims:
+        parts.append(counts_table(claims))
+    for title, verdicts in SHOWN_FIRST.items():
+        found = [[row for row in one["claims"] if row["verdict"] in verdicts] for one in ran]
+        told = [line for rows in found for line in map(_short_line, rows[:FIRST])]
+        many = sum(map(len, found))
+        if many:
+            more = f" The first {FIRST} of each study:" if many > len(told) else ""
+            parts += [f"{title}: {many}.{more}\n", *told, ""]
+    return parts
+
+
+def _short_line(row: Row) -> str:
+    if row["work"] == CONTROLS:
+        return f"- Our control: {row['says']} *{CONTROL_ANSWERS[row['verdict']]}*: {_ours(row)}."
+    return f"- {row['says']} *{row['verdict']}*: {_ours(row)} ({row['source']})."
 
 
 def _study_parts(result: Result, stored: Mapping[str, Result], link: str) -> list[str]:

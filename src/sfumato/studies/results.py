@@ -8,7 +8,7 @@ rule that changes reaches studies that ran before.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import shorten
@@ -496,7 +496,9 @@ def scoreboard(folder: Path) -> str:
     mine = [row for row in claims if row["work"] != CONTROLS]
     parts = [HEAD, " ".join(_claims_told(claims)) + "\n"]
     if mine:
-        parts += [f"{_undecided_text(mine)}\n", _counts_table(mine), VERDICTS_MEAN]
+        works = sorted({row["work"] for row in mine})
+        by_work = {work: [row for row in mine if row["work"] == work] for work in works}
+        parts += [f"{_undecided_text(mine)}\n", counts_table(by_work), VERDICTS_MEAN]
     if results:
         regimes = {one["name"]: read_regime(one, folder) for one in results}
         rows = [_study_row(one, regimes[one["name"]]) for one in results]
@@ -514,19 +516,14 @@ def _undecided_text(claims: Sequence[dict[str, Any]]) -> str:
     return f"{of['undecided']} of the {tested} that could be tested stay undecided."
 
 
-def _counts_table(claims: Sequence[dict[str, Any]]) -> str:
-    """How many claims of which paper came out how."""
-    of = Counter((row["work"], row["verdict"]) for row in claims)
-    works = sorted({row["work"] for row in claims})
-    rows = [
-        {
-            "": work,
-            **{verdict: of[work, verdict] for verdict in VERDICTS},
-            "claims": sum(of[work, verdict] for verdict in VERDICTS),
-        }
-        for work in works
-    ]
-    return markdown_table(pl.DataFrame(rows))
+def counts_table(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """How many claims of each group came out how, as a table in Markdown."""
+    rows = []
+    for name, claims in groups.items():
+        of = Counter(row["verdict"] for row in claims)
+        rows.append({"": name, **{verdict: of[verdict] for verdict in VERDICTS}})
+    table = pl.DataFrame(rows)
+    return markdown_table(table.with_columns(claims=pl.sum_horizontal(VERDICTS)))
 
 
 def _study_row(result: dict[str, Any], regime: pl.DataFrame) -> dict[str, str]:
