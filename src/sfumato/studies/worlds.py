@@ -560,7 +560,7 @@ def _estimate(
     )
     row = Estimate(
         metric, value, arm, second, against="", stratum=stratum,
-        part=str(dimensions[0]) if len(dimensions) == 1 else "all",
+        part=f"d = {dimensions[0]}" if len(dimensions) == 1 else "all",
         seeds=tuple(behind["seed"].unique().sort()), p=p, simulated=True,
         source=source_text(cells=[*sorted(set(cells))], simulated=True, note=note),
     )  # fmt: skip

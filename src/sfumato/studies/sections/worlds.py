@@ -35,7 +35,7 @@ def simulation_words(run: RunFolder) -> Section | None:
     for one in run.estimates:
         if one.note:
             row = rows.setdefault((one.metric, one.arm, one.second, one.stratum), {})
-            row["all d" if one.part == "all" else f"d = {one.part}"] = _with_note(one)
+            row["all d" if one.part == "all" else one.part] = _with_note(one)
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
     table = pl.DataFrame(
         [
