@@ -18,6 +18,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -304,12 +305,21 @@ def test_page_on_mode_shift_has_the_gains_of_the_study() -> None:
     assert len(told) == 3
 
 
+def test_release_has_one_version_and_one_date() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version, date = re.search(r"^## (\S+) – (\S+)$", CHANGELOG, re.MULTILINE).groups()  # type: ignore[union-attr]
+
+    assert version == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\ndate-released: {date}\n" in cited
+
+
 def test_gallery_draws_every_figure() -> None:
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
     assert [name for name in figures.__all__ if f"drawing = figures.{name}(" not in page] == []
 
 
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 

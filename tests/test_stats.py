@@ -41,7 +41,6 @@ from sfumato.stats import (
     percentile_interval,
     permutation_p,
     sample_and_interval,
-    satterthwaite_interval,
     share_interval,
     sign_flip,
     spearman,
@@ -692,7 +691,6 @@ def test_no_interval_leaves_the_range_of_its_metric(
         mean_interval(table, rng=rng(), draws=20, bounds=bounds),
         bootstrap_interval(values, rng=rng(), draws=20, bounds=bounds),
         percentile_interval(values, bounds=bounds),
-        satterthwaite_interval(0.5, [0.1, 0.2], [3, 4], bounds=bounds),
     ]
 
     for low, high in found:

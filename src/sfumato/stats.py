@@ -479,18 +479,6 @@ def student_reach(count: int | NDArray[np.integer], *, level: float = LEVEL) -> 
     return np.asarray(stdtrit(degrees, (1 + level) / 2) / np.sqrt(count))
 
 
-def satterthwaite_interval(
-    mean: float,
-    variances: Sequence[float] | Values,
-    degrees: Sequence[float] | NDArray[Any],
-    *,
-    bounds: Bounds | None = None,
-) -> Interval:
-    """Student's interval of a mean whose variance is a sum of parts with degrees of freedom."""
-    parts = np.asarray(variances, dtype=np.float64)
-    return _t_interval(mean, float(parts.sum()), _freedom(parts, degrees)).within(bounds)
-
-
 def two_way_t(by_seed: Values, influence: Values) -> tuple[Interval, float]:
     """The interval of a mean over seeds when seeds and items might both have been others, and the
     two-sided p of its being zero.
