@@ -519,9 +519,9 @@ def counts_table(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     rows = []
     for name, claims in groups.items():
         of = Counter(row["verdict"] for row in claims)
-        rows.append({"": name, **{verdict: of[verdict] for verdict in VERDICTS}})
-    table = pl.DataFrame(rows)
-    return markdown_table(table.with_columns(claims=pl.sum_horizontal(VERDICTS)))
+        counted: dict[str, object] = {verdict: of[verdict] for verdict in VERDICTS}
+        rows.append({"": name, **counted, "claims": of.total()})
+    return markdown_table(pl.DataFrame(rows))
 
 
 def _study_row(result: dict[str, Any], regime: pl.DataFrame) -> dict[str, str]:
