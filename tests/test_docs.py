@@ -84,6 +84,18 @@ TOLD_IN_README = (
         "vote than with softness (its part less that of softness; Fashion-MNIST; share of items).",
     ),
     (
+        "cifar10h-shift",
+        "cifar10h-shift-02",
+        "On new images, cross-entropy is lower after people's soft labels than after hard ones "
+        "(CIFAR-10H, CIFAR-10; nats).",
+    ),
+    (
+        "cifar10h-shift",
+        "cifar10h-shift-01",
+        "On new images, accuracy is higher after people's soft labels than after hard ones "
+        "(CIFAR-10H, CIFAR-10; share of items).",
+    ),
+    (
         "cifar10h-alternatives",
         "cifar10h-alternatives-02",
         "Cross-entropy to people is lower after soft labels than after hard ones (CIFAR-10H; "
