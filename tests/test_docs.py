@@ -80,8 +80,8 @@ TOLD_IN_README = (
     (
         "fashion-h",
         "digits-audit-10",
-        "Of the accuracy that soft labels gain over original ones, more comes with the majority "
-        "vote than with softness (its part less that of softness; Fashion-MNIST; share of items).",
+        "Soft labels gain accuracy over original ones (soft - original), and more of it comes with "
+        "the majority vote than with softness (vote - softness; Fashion-MNIST; share of items).",
     ),
     (
         "cifar10h-shift",
