@@ -277,7 +277,7 @@ def test_results_are_a_page_its_numbers_and_a_scoreboard(folder: Path, tmp_path:
     written = [pages / name for name in ("digits-table.md", "README.md")]
     *wrote, compute = told.splitlines()
     assert wrote == [f"Wrote {path}." for path in written]
-    assert re.fullmatch(r"Compute: [\d.,]+ (core )?hours of .+ in 1 run\.", compute)
+    assert re.fullmatch(r"Compute: [\d.]+ (s|min|h) of .+ in 1 run; each core of .+\.", compute)
     record = json.loads((pages / "digits-table.json").read_text(encoding="utf-8"))
     assert record["name"] == "digits-table"
     assert 0.75 in pl.read_csv(pages / "digits-table" / "estimates.csv")["value"]

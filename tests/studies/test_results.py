@@ -307,6 +307,7 @@ def test_estimates_lose_what_nobody_needs_where_they_are_too_large(
     small = small_estimates(run)
 
     assert set(small["stratum"]) == {"all"} < set(whole["stratum"])
+    assert set(small["second"]) == {""} < set(whole["second"])
     assert len(small) < len(whole) == len(run.estimates)
 
 

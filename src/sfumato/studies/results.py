@@ -208,7 +208,7 @@ def small_estimates(run: RunFolder) -> pl.DataFrame:
     """The estimates of a run, without what nobody needs if there are too many for a repository.
 
     First the steps of attacks before the last go, then differences between arms that are no
-    controls, then strata; never what a claim is judged by.
+    controls, then strata, then all differences; never what a claim is judged by.
     """
     table = run.estimates.table
     needed = looked_at([one.claim for one in run.claims], table)
@@ -218,6 +218,7 @@ def small_estimates(run: RunFolder) -> pl.DataFrame:
         pl.col("step").is_null() | (pl.col("step") == last),
         pl.col("second").is_in(["", *controls]) | pl.col("arm").is_in(controls),
         pl.col("stratum") == "all",
+        pl.col("second") == "",
     )
     for drop in range(len(plain) + 1):
         wanted = pl.concat([table.filter(*plain[:drop]), needed]).unique(maintain_order=True)

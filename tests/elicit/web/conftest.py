@@ -321,19 +321,27 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", start, "elicit", "serve", *map(str, arguments)]
 
 
+def with_files(files: int | None) -> list[str]:
+    """What stands before a command that may open so many files at once."""
+    return [] if files is None else ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"]
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[bytes], str, Path]]]:
-    """Start a server on a free port; the process, its address, its log."""
+    """Start a server on a free port, which may open so many ``files``; the process, its address,
+    its log."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def run(folder: Path, *options: object) -> tuple[subprocess.Popen[bytes], str, Path]:
+    def run(
+        folder: Path, *options: object, files: int | None = None
+    ) -> tuple[subprocess.Popen[bytes], str, Path]:
         with closing(socket.socket()) as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         log = tmp_path / "log"
         with log.open("wb") as file:
             process = subprocess.Popen(
-                command(folder, "--port", port, *options),
+                [*with_files(files), *command(folder, "--port", port, *options)],
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "SFUMATO_ADMIN_KEY": ADMIN_KEY},

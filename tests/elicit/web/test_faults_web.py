@@ -6,7 +6,7 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,11 +25,11 @@ HALF = b"POST /api/answer HTTP/1.1\r\nHost: x\r\n"
 
 
 @pytest.fixture
-def few_files() -> Iterator[Callable[[], None]]:
-    """Let what is started now open 1,024 files as usual, and this process more when told so."""
+def many_files() -> Iterator[None]:
+    """Let this process open the files of an attack, whatever it has open already."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (1_024, hard))
-    yield lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8_192), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
+    yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
@@ -68,12 +68,12 @@ def ended(one: socket.socket, seconds: float) -> bytes | None:
     return received
 
 
+@pytest.mark.usefixtures("many_files")
 @pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2"], ids=["same", "other address"])
 def test_fault_03_half_sent_requests_cut_nobody_off(
-    study_folder: Path, start: Any, few_files: Callable[[], None], source: str
+    study_folder: Path, start: Any, source: str
 ) -> None:
-    _, address, _ = start(study_folder)
-    few_files()
+    _, address, _ = start(study_folder, files=1_024)
     with attack(address, 1_100, HALF, source=source):
         begun = time.monotonic()
         page = httpx.get(f"{address}/", timeout=10)
