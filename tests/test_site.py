@@ -153,7 +153,7 @@ def test_search_from_a_folder_finds(site: Path, words: str, expected: str) -> No
         page.goto((site / "index.html").as_uri())
         page.locator(".md-search__input").first.click()
         page.keyboard.type(words)
-        page.wait_for_selector(".md-search-result__link", timeout=20_000)
+        page.wait_for_selector(".md-search-result__link", timeout=60_000)  # a large index
         found = page.locator(".md-search-result__list").inner_text().lower()
         browser.close()
     assert expected in found

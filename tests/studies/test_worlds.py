@@ -228,7 +228,7 @@ def test_sections_show_numbers_with_intervals(run: Run) -> None:
     assert dimensions is not None
     last, second = dimensions.blocks[-1], (noise.blocks[1] if noise else None)
     assert isinstance(last, Table)
-    assert last.table["dimensions"].to_list() == ["25"]
+    assert last.table["dimensions"].to_list() == ["d = 25"]
     assert noise is not None
     assert isinstance(second, Table)
     assert second.table.columns == ["", "ε = 0", "ε = 0.3"]
@@ -245,7 +245,7 @@ def test_claims_are_found_in_the_estimates_of_a_run(tmp_path: Path) -> None:
         assert len(found.claims) == len(read_claims(shipped))
         known = {one.claim.id: one for one in found.claims}
         if shipped == "informativeness-grid":
-            assert {one.part for one in known["informativeness-grid-01"].found} == {"5"}
+            assert {one.part for one in known["informativeness-grid-01"].found} == {"d = 5"}
             assert known["informativeness-grid-06"].found[0].stratum == "ε = 0.3"
 
 
@@ -579,7 +579,7 @@ def test_all_dimensions_together_are_shown_and_decide_nothing() -> None:
     rows = list(ratio_correlations(ratios([5, 25]), MEASURED_SIZES))
     pooled = replace(rows[2], value=-1.0, low=-1.0, high=-0.9)
 
-    assert [row.part for row in rows] == ["5", "25", "all"]
+    assert [row.part for row in rows] == ["d = 5", "d = 25", "all"]
     assert judged("informativeness-grid-05", [*rows[:2], pooled]).verdict == "reproduced"
 
 
@@ -627,7 +627,7 @@ def test_wrong_answers_cost_what_the_formula_says_or_not(wrong: float, verdict: 
     (row,) = flip_gaps(grid, thinned(0.8))
 
     assert judged("informativeness-grid-06", [row]).verdict == verdict
-    assert (row.part, row.stratum) == ("5", "ε = 0.3")
+    assert (row.part, row.stratum) == ("d = 5", "ε = 0.3")
     assert row.value == pytest.approx(wrong - 0.8)
     assert not list(flip_gaps(grid.with_columns(dimensions=25), thinned(0.8)))
 
@@ -689,7 +689,7 @@ def test_every_number_is_simulated_and_names_the_cells_of_its_worlds() -> None:
     for row in Estimates.of(rows):
         assert row.simulated
         assert '"cells": ["cell-0", "cell-1"]' in row.source
-        assert (row.part, row.against, row.seeds) == ("5", "", (0, 1))
+        assert (row.part, row.against, row.seeds) == ("d = 5", "", (0, 1))
     assert len([row for row in rows if row.stratum == "n = 3, k = 10"]) == 2  # hard and soft
 
 
